@@ -179,6 +179,7 @@ func startsWithHost(does *shell.Action, w *shell.Word) bool {
 // a dot or a colon in its name or address.
 func namesHost(w shell.Word) bool {
 	text := strings.ToLower(strings.TrimLeft(w.Text, "@"))
+	number, isAddress := addressNumber(text)
 	switch {
 	case len(w.Holes) > 0:
 		return true
@@ -188,10 +189,23 @@ func namesHost(w shell.Word) bool {
 		ip, err := netip.ParseAddr(text)
 		return err != nil || !ip.IsLoopback()
 	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
+	if isAddress {
+		return number>>24 != 127
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil && text == w.Text {
 		return false // ping -i 0.2
 	}
 	return strings.ContainsAny(text, ".:")
+}
+
+// addressNumber returns the address of a host that is written as one number, as
+// inet_aton(3) reads it: 16843009, 0x01010101, 0100200401. Lower numbers count things.
+func addressNumber(text string) (uint64, bool) {
+	if len(text) > 1 && text[0] == '0' && strings.Trim(text, "01234567") == "" {
+		text = "0o" + text[1:]
+	}
+	n, err := strconv.ParseUint(text, 0, 32)
+	return n, err == nil && n >= 1<<24 && !strings.Contains(text, "_")
 }
 
 // reader returns the command that reads what act i reads: its parent or, for a

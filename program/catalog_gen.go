@@ -1111,3041 +1111,3041 @@ func find(name string) *Program {
 		return &programs[550]
 	case "pvdisplay":
 		return &programs[551]
-	case "repoquery":
-		return &programs[552]
-	case "sar":
-		return &programs[553]
-	case "tload":
-		return &programs[554]
 	case "vgdisplay":
-		return &programs[555]
+		return &programs[552]
 	case "du":
-		return &programs[556]
+		return &programs[553]
 	case "dust":
-		return &programs[557]
+		return &programs[554]
 	case "duf":
-		return &programs[558]
+		return &programs[555]
 	case "procs":
-		return &programs[559]
+		return &programs[556]
 	case "dzdo":
-		return &programs[560]
+		return &programs[557]
 	case "echo":
-		return &programs[561]
+		return &programs[558]
 	case "ed":
-		return &programs[562]
+		return &programs[559]
 	case "red":
-		return &programs[563]
+		return &programs[560]
 	case "eksctl":
-		return &programs[564]
+		return &programs[561]
 	case "elfedit":
-		return &programs[565]
+		return &programs[562]
 	case "emulate":
-		return &programs[566]
+		return &programs[563]
 	case "enable":
-		return &programs[567]
+		return &programs[564]
 	case "entr":
-		return &programs[568]
+		return &programs[565]
 	case "env":
-		return &programs[569]
+		return &programs[566]
 	case "envsubst":
-		return &programs[570]
+		return &programs[567]
 	case "esbuild":
-		return &programs[571]
+		return &programs[568]
 	case "eslint":
-		return &programs[572]
+		return &programs[569]
 	case "eslint_d":
-		return &programs[573]
+		return &programs[570]
 	case "xo":
-		return &programs[574]
+		return &programs[571]
 	case "standard":
-		return &programs[575]
+		return &programs[572]
 	case "semistandard":
-		return &programs[576]
+		return &programs[573]
 	case "ts-standard":
-		return &programs[577]
+		return &programs[574]
 	case "etcdctl":
-		return &programs[578]
+		return &programs[575]
 	case "ethtool":
-		return &programs[579]
+		return &programs[576]
 	case "eval":
-		return &programs[580]
+		return &programs[577]
 	case "exec":
-		return &programs[581]
+		return &programs[578]
 	case "exit":
-		return &programs[582]
+		return &programs[579]
 	case "return":
-		return &programs[583]
+		return &programs[580]
 	case "expand":
-		return &programs[584]
+		return &programs[581]
 	case "unexpand":
-		return &programs[585]
+		return &programs[582]
 	case "expect":
-		return &programs[586]
+		return &programs[583]
 	case "export":
-		return &programs[587]
+		return &programs[584]
 	case "expr":
-		return &programs[588]
+		return &programs[585]
 	case "eza":
-		return &programs[589]
+		return &programs[586]
 	case "exa":
-		return &programs[590]
+		return &programs[587]
 	case "fail2ban-client":
-		return &programs[591]
+		return &programs[588]
 	case "fakeroot":
-		return &programs[592]
+		return &programs[589]
 	case "faketime":
-		return &programs[593]
+		return &programs[590]
 	case "fc":
-		return &programs[594]
+		return &programs[591]
 	case "fc-list":
-		return &programs[595]
+		return &programs[592]
 	case "fc-match":
-		return &programs[596]
+		return &programs[593]
 	case "fd":
-		return &programs[597]
+		return &programs[594]
 	case "fdfind":
-		return &programs[598]
+		return &programs[595]
 	case "fdisk":
-		return &programs[599]
+		return &programs[596]
 	case "gdisk":
-		return &programs[600]
+		return &programs[597]
 	case "fetch":
-		return &programs[601]
+		return &programs[598]
 	case "ffmpeg":
-		return &programs[602]
+		return &programs[599]
 	case "ffplay":
-		return &programs[603]
+		return &programs[600]
 	case "ffprobe":
-		return &programs[604]
+		return &programs[601]
 	case "file":
-		return &programs[605]
+		return &programs[602]
 	case "finch":
-		return &programs[606]
+		return &programs[603]
 	case "find":
-		return &programs[607]
+		return &programs[604]
 	case "finger":
-		return &programs[608]
+		return &programs[605]
 	case "firejail":
-		return &programs[609]
+		return &programs[606]
 	case "firewall-cmd":
-		return &programs[610]
+		return &programs[607]
 	case "fish":
-		return &programs[611]
+		return &programs[608]
 	case "flake8":
-		return &programs[612]
+		return &programs[609]
 	case "flatpak":
-		return &programs[613]
+		return &programs[610]
 	case "flock":
-		return &programs[614]
+		return &programs[611]
 	case "flux":
-		return &programs[615]
+		return &programs[612]
 	case "fly":
-		return &programs[616]
+		return &programs[613]
 	case "flyctl":
-		return &programs[617]
+		return &programs[614]
 	case "fmt":
-		return &programs[618]
+		return &programs[615]
 	case "fnm":
-		return &programs[619]
+		return &programs[616]
 	case "n":
-		return &programs[620]
+		return &programs[617]
 	case "nodenv":
-		return &programs[621]
+		return &programs[618]
 	case "volta":
-		return &programs[622]
+		return &programs[619]
 	case "nvm":
-		return &programs[623]
+		return &programs[620]
 	case "nvs":
-		return &programs[624]
+		return &programs[621]
 	case "fold":
-		return &programs[625]
+		return &programs[622]
 	case "free":
-		return &programs[626]
+		return &programs[623]
 	case "vmstat":
-		return &programs[627]
+		return &programs[624]
 	case "iostat":
-		return &programs[628]
+		return &programs[625]
 	case "mpstat":
-		return &programs[629]
+		return &programs[626]
 	case "lscpu":
-		return &programs[630]
+		return &programs[627]
 	case "lsmem":
-		return &programs[631]
+		return &programs[628]
 	case "lsmod":
-		return &programs[632]
+		return &programs[629]
 	case "lsns":
-		return &programs[633]
+		return &programs[630]
 	case "lsipc":
-		return &programs[634]
+		return &programs[631]
 	case "lslocks":
-		return &programs[635]
+		return &programs[632]
 	case "numastat":
-		return &programs[636]
+		return &programs[633]
 	case "getfacl":
-		return &programs[637]
+		return &programs[634]
 	case "lsattr":
-		return &programs[638]
+		return &programs[635]
 	case "locale":
-		return &programs[639]
+		return &programs[636]
 	case "getcap":
-		return &programs[640]
+		return &programs[637]
 	case "cal":
-		return &programs[641]
+		return &programs[638]
 	case "pstree":
-		return &programs[642]
+		return &programs[639]
 	case "pidof":
-		return &programs[643]
+		return &programs[640]
 	case "pwdx":
-		return &programs[644]
+		return &programs[641]
 	case "lsfd":
-		return &programs[645]
+		return &programs[642]
 	case "findmnt":
-		return &programs[646]
+		return &programs[643]
 	case "mountpoint":
-		return &programs[647]
+		return &programs[644]
 	case "fswatch":
-		return &programs[648]
+		return &programs[645]
 	case "ftp":
-		return &programs[649]
+		return &programs[646]
 	case "fuser":
-		return &programs[650]
+		return &programs[647]
 	case "fusermount":
-		return &programs[651]
+		return &programs[648]
 	case "fusermount3":
-		return &programs[652]
+		return &programs[649]
 	case "xfs_growfs":
-		return &programs[653]
+		return &programs[650]
 	case "xfs_repair":
-		return &programs[654]
+		return &programs[651]
 	case "fstrim":
-		return &programs[655]
+		return &programs[652]
 	case "partprobe":
-		return &programs[656]
+		return &programs[653]
 	case "partx":
-		return &programs[657]
+		return &programs[654]
 	case "kpartx":
-		return &programs[658]
+		return &programs[655]
 	case "dumpe2fs":
-		return &programs[659]
+		return &programs[656]
 	case "debugfs":
-		return &programs[660]
+		return &programs[657]
 	case "e2label":
-		return &programs[661]
+		return &programs[658]
 	case "quota":
-		return &programs[662]
+		return &programs[659]
 	case "setquota":
-		return &programs[663]
+		return &programs[660]
 	case "setfattr":
-		return &programs[664]
+		return &programs[661]
 	case "chvt":
-		return &programs[665]
+		return &programs[662]
 	case "depmod":
-		return &programs[666]
+		return &programs[663]
 	case "efibootmgr":
-		return &programs[667]
+		return &programs[664]
 	case "grub-install":
-		return &programs[668]
+		return &programs[665]
 	case "update-grub":
-		return &programs[669]
+		return &programs[666]
 	case "update-initramfs":
-		return &programs[670]
+		return &programs[667]
 	case "dracut":
-		return &programs[671]
+		return &programs[668]
 	case "hwclock":
-		return &programs[672]
+		return &programs[669]
 	case "ip6tables":
-		return &programs[673]
+		return &programs[670]
 	case "iptables-restore":
-		return &programs[674]
+		return &programs[671]
 	case "tc":
-		return &programs[675]
+		return &programs[672]
 	case "brctl":
-		return &programs[676]
+		return &programs[673]
 	case "ifup":
-		return &programs[677]
+		return &programs[674]
 	case "ifdown":
-		return &programs[678]
+		return &programs[675]
 	case "wpa_cli":
-		return &programs[679]
+		return &programs[676]
 	case "rfkill":
-		return &programs[680]
+		return &programs[677]
 	case "dhclient":
-		return &programs[681]
+		return &programs[678]
 	case "bluetoothctl":
-		return &programs[682]
+		return &programs[679]
 	case "chage":
-		return &programs[683]
+		return &programs[680]
 	case "chfn":
-		return &programs[684]
+		return &programs[681]
 	case "vipw":
-		return &programs[685]
+		return &programs[682]
 	case "pwck":
-		return &programs[686]
+		return &programs[683]
 	case "setenforce":
-		return &programs[687]
+		return &programs[684]
 	case "semanage":
-		return &programs[688]
+		return &programs[685]
 	case "restorecon":
-		return &programs[689]
+		return &programs[686]
 	case "aa-enforce":
-		return &programs[690]
+		return &programs[687]
 	case "auditctl":
-		return &programs[691]
+		return &programs[688]
 	case "wall":
-		return &programs[692]
+		return &programs[689]
 	case "write":
-		return &programs[693]
+		return &programs[690]
 	case "mesg":
-		return &programs[694]
+		return &programs[691]
 	case "atrm":
-		return &programs[695]
+		return &programs[692]
 	case "atq":
-		return &programs[696]
+		return &programs[693]
 	case "locale-gen":
-		return &programs[697]
+		return &programs[694]
 	case "dpkg-reconfigure":
-		return &programs[698]
+		return &programs[695]
 	case "alternatives":
-		return &programs[699]
+		return &programs[696]
 	case "systemsetup":
-		return &programs[700]
+		return &programs[697]
 	case "pmset":
-		return &programs[701]
+		return &programs[698]
 	case "csrutil":
-		return &programs[702]
+		return &programs[699]
 	case "softwareupdate":
-		return &programs[703]
+		return &programs[700]
 	case "chkconfig":
-		return &programs[704]
+		return &programs[701]
 	case "rc-update":
-		return &programs[705]
+		return &programs[702]
 	case "update-rc.d":
-		return &programs[706]
+		return &programs[703]
 	case "sv":
-		return &programs[707]
+		return &programs[704]
 	case "runit":
-		return &programs[708]
+		return &programs[705]
 	case "s6-svc":
-		return &programs[709]
+		return &programs[706]
 	case "monit":
-		return &programs[710]
+		return &programs[707]
 	case "certbot":
-		return &programs[711]
+		return &programs[708]
 	case "acme.sh":
-		return &programs[712]
+		return &programs[709]
 	case "wg":
-		return &programs[713]
+		return &programs[710]
 	case "wg-quick":
-		return &programs[714]
+		return &programs[711]
 	case "openvpn":
-		return &programs[715]
+		return &programs[712]
 	case "ipsec":
-		return &programs[716]
+		return &programs[713]
 	case "tailscale":
-		return &programs[717]
+		return &programs[714]
 	case "zerotier-cli":
-		return &programs[718]
+		return &programs[715]
 	case "cloudflared":
-		return &programs[719]
+		return &programs[716]
 	case "dd_rescue":
-		return &programs[720]
+		return &programs[717]
 	case "testdisk":
-		return &programs[721]
+		return &programs[718]
 	case "wodim":
-		return &programs[722]
+		return &programs[719]
 	case "growisofs":
-		return &programs[723]
+		return &programs[720]
 	case "mkisofs":
-		return &programs[724]
+		return &programs[721]
 	case "xorriso":
-		return &programs[725]
+		return &programs[722]
 	case "genisoimage":
-		return &programs[726]
+		return &programs[723]
 	case "sgpio":
-		return &programs[727]
+		return &programs[724]
 	case "racadm":
-		return &programs[728]
+		return &programs[725]
 	case "virt-install":
-		return &programs[729]
+		return &programs[726]
 	case "qemu-img":
-		return &programs[730]
+		return &programs[727]
 	case "qemu-system-x86_64":
-		return &programs[731]
+		return &programs[728]
 	case "VBoxManage":
-		return &programs[732]
+		return &programs[729]
 	case "vmrun":
-		return &programs[733]
+		return &programs[730]
 	case "xl":
-		return &programs[734]
+		return &programs[731]
 	case "osqueryi":
-		return &programs[735]
+		return &programs[732]
 	case "fstab-decode":
-		return &programs[736]
+		return &programs[733]
 	case "ntpdate":
-		return &programs[737]
+		return &programs[734]
 	case "rdate":
-		return &programs[738]
+		return &programs[735]
 	case "rtcwake":
-		return &programs[739]
+		return &programs[736]
 	case "nologin":
-		return &programs[740]
+		return &programs[737]
 	case "sulogin":
-		return &programs[741]
+		return &programs[738]
 	case "agetty":
-		return &programs[742]
+		return &programs[739]
 	case "login":
-		return &programs[743]
+		return &programs[740]
 	case "fzf":
-		return &programs[744]
+		return &programs[741]
 	case "gcc":
-		return &programs[745]
+		return &programs[742]
 	case "cc":
-		return &programs[746]
+		return &programs[743]
 	case "g++":
-		return &programs[747]
+		return &programs[744]
 	case "c++":
-		return &programs[748]
+		return &programs[745]
 	case "clang":
-		return &programs[749]
+		return &programs[746]
 	case "clang++":
-		return &programs[750]
+		return &programs[747]
 	case "gcc-10":
-		return &programs[751]
+		return &programs[748]
 	case "gcc-11":
-		return &programs[752]
+		return &programs[749]
 	case "gcc-12":
-		return &programs[753]
+		return &programs[750]
 	case "gcc-13":
-		return &programs[754]
+		return &programs[751]
 	case "gcc-14":
-		return &programs[755]
+		return &programs[752]
 	case "g++-10":
-		return &programs[756]
+		return &programs[753]
 	case "g++-11":
-		return &programs[757]
+		return &programs[754]
 	case "g++-12":
-		return &programs[758]
+		return &programs[755]
 	case "g++-13":
-		return &programs[759]
+		return &programs[756]
 	case "g++-14":
-		return &programs[760]
+		return &programs[757]
 	case "clang-14":
-		return &programs[761]
+		return &programs[758]
 	case "clang-15":
-		return &programs[762]
+		return &programs[759]
 	case "clang-16":
-		return &programs[763]
+		return &programs[760]
 	case "clang-17":
-		return &programs[764]
+		return &programs[761]
 	case "clang-18":
-		return &programs[765]
+		return &programs[762]
 	case "clang-19":
-		return &programs[766]
+		return &programs[763]
 	case "clang++-14":
-		return &programs[767]
+		return &programs[764]
 	case "clang++-15":
-		return &programs[768]
+		return &programs[765]
 	case "clang++-16":
-		return &programs[769]
+		return &programs[766]
 	case "clang++-17":
-		return &programs[770]
+		return &programs[767]
 	case "clang++-18":
-		return &programs[771]
+		return &programs[768]
 	case "x86_64-linux-gnu-gcc":
-		return &programs[772]
+		return &programs[769]
 	case "aarch64-linux-gnu-gcc":
-		return &programs[773]
+		return &programs[770]
 	case "gcloud":
-		return &programs[774]
+		return &programs[771]
 	case "gdb":
-		return &programs[775]
+		return &programs[772]
 	case "gem":
-		return &programs[776]
+		return &programs[773]
 	case "getconf":
-		return &programs[777]
+		return &programs[774]
 	case "getenforce":
-		return &programs[778]
+		return &programs[775]
 	case "sestatus":
-		return &programs[779]
+		return &programs[776]
 	case "runlevel":
-		return &programs[780]
+		return &programs[777]
 	case "getopts":
-		return &programs[781]
+		return &programs[778]
 	case "gfind":
-		return &programs[782]
+		return &programs[779]
 	case "gfortran":
-		return &programs[783]
+		return &programs[780]
 	case "tcc":
-		return &programs[784]
+		return &programs[781]
 	case "icx":
-		return &programs[785]
+		return &programs[782]
 	case "icpx":
-		return &programs[786]
+		return &programs[783]
 	case "nvcc":
-		return &programs[787]
+		return &programs[784]
 	case "emcc":
-		return &programs[788]
+		return &programs[785]
 	case "em++":
-		return &programs[789]
+		return &programs[786]
 	case "musl-gcc":
-		return &programs[790]
+		return &programs[787]
 	case "gh":
-		return &programs[791]
+		return &programs[788]
 	case "ghc":
-		return &programs[792]
+		return &programs[789]
 	case "ghci":
-		return &programs[793]
+		return &programs[790]
 	case "runghc":
-		return &programs[794]
+		return &programs[791]
 	case "runhaskell":
-		return &programs[795]
+		return &programs[792]
 	case "ginstall":
-		return &programs[796]
+		return &programs[793]
 	case "git":
-		return &programs[797]
+		return &programs[794]
 	case "glab":
-		return &programs[798]
+		return &programs[795]
 	case "glances":
-		return &programs[799]
+		return &programs[796]
 	case "gls":
-		return &programs[800]
+		return &programs[797]
 	case "gnuplot":
-		return &programs[801]
+		return &programs[798]
 	case "go":
-		return &programs[802]
+		return &programs[799]
 	case "go1.21":
-		return &programs[803]
+		return &programs[800]
 	case "go1.22":
-		return &programs[804]
+		return &programs[801]
 	case "go1.23":
-		return &programs[805]
+		return &programs[802]
 	case "go1.24":
-		return &programs[806]
+		return &programs[803]
 	case "go1.25":
-		return &programs[807]
+		return &programs[804]
 	case "go1.26":
-		return &programs[808]
+		return &programs[805]
 	case "gotip":
-		return &programs[809]
+		return &programs[806]
 	case "god":
-		return &programs[810]
+		return &programs[807]
 	case "gofmt":
-		return &programs[811]
+		return &programs[808]
 	case "goimports":
-		return &programs[812]
+		return &programs[809]
 	case "gofumpt":
-		return &programs[813]
+		return &programs[810]
 	case "gci":
-		return &programs[814]
+		return &programs[811]
 	case "golines":
-		return &programs[815]
+		return &programs[812]
 	case "gojq":
-		return &programs[816]
+		return &programs[813]
 	case "jaq":
-		return &programs[817]
+		return &programs[814]
 	case "golangci-lint":
-		return &programs[818]
+		return &programs[815]
 	case "gosu":
-		return &programs[819]
+		return &programs[816]
 	case "su-exec":
-		return &programs[820]
+		return &programs[817]
 	case "setuidgid":
-		return &programs[821]
+		return &programs[818]
 	case "gpg":
-		return &programs[822]
+		return &programs[819]
 	case "gpg-agent":
-		return &programs[823]
+		return &programs[820]
 	case "gpg2":
-		return &programs[824]
+		return &programs[821]
 	case "gpgv":
-		return &programs[825]
+		return &programs[822]
 	case "age":
-		return &programs[826]
+		return &programs[823]
 	case "age-keygen":
-		return &programs[827]
+		return &programs[824]
 	case "sops":
-		return &programs[828]
+		return &programs[825]
 	case "pass":
-		return &programs[829]
+		return &programs[826]
 	case "gopass":
-		return &programs[830]
+		return &programs[827]
 	case "minisign":
-		return &programs[831]
+		return &programs[828]
 	case "signify":
-		return &programs[832]
+		return &programs[829]
 	case "keybase":
-		return &programs[833]
+		return &programs[830]
 	case "lpass":
-		return &programs[834]
+		return &programs[831]
 	case "infisical":
-		return &programs[835]
+		return &programs[832]
 	case "chamber":
-		return &programs[836]
+		return &programs[833]
 	case "aws-vault":
-		return &programs[837]
+		return &programs[834]
 	case "teller":
-		return &programs[838]
+		return &programs[835]
 	case "gradle":
-		return &programs[839]
+		return &programs[836]
 	case "gradlew":
-		return &programs[840]
+		return &programs[837]
 	case "grealpath":
-		return &programs[841]
+		return &programs[838]
 	case "grep":
-		return &programs[842]
+		return &programs[839]
 	case "egrep":
-		return &programs[843]
+		return &programs[840]
 	case "fgrep":
-		return &programs[844]
+		return &programs[841]
 	case "zgrep":
-		return &programs[845]
+		return &programs[842]
 	case "zegrep":
-		return &programs[846]
+		return &programs[843]
 	case "zfgrep":
-		return &programs[847]
+		return &programs[844]
 	case "bzgrep":
-		return &programs[848]
+		return &programs[845]
 	case "xzgrep":
-		return &programs[849]
+		return &programs[846]
 	case "groovy":
-		return &programs[850]
+		return &programs[847]
 	case "scala":
-		return &programs[851]
+		return &programs[848]
 	case "kotlin":
-		return &programs[852]
+		return &programs[849]
 	case "kscript":
-		return &programs[853]
+		return &programs[850]
 	case "jshell":
-		return &programs[854]
+		return &programs[851]
 	case "julia":
-		return &programs[855]
+		return &programs[852]
 	case "elixir":
-		return &programs[856]
+		return &programs[853]
 	case "iex":
-		return &programs[857]
+		return &programs[854]
 	case "erl":
-		return &programs[858]
+		return &programs[855]
 	case "escript":
-		return &programs[859]
+		return &programs[856]
 	case "clojure":
-		return &programs[860]
+		return &programs[857]
 	case "clj":
-		return &programs[861]
+		return &programs[858]
 	case "bb":
-		return &programs[862]
+		return &programs[859]
 	case "racket":
-		return &programs[863]
+		return &programs[860]
 	case "guile":
-		return &programs[864]
+		return &programs[861]
 	case "sbcl":
-		return &programs[865]
+		return &programs[862]
 	case "emacs":
-		return &programs[866]
+		return &programs[863]
 	case "emacsclient":
-		return &programs[867]
+		return &programs[864]
 	case "swipl":
-		return &programs[868]
+		return &programs[865]
 	case "octave":
-		return &programs[869]
+		return &programs[866]
 	case "matlab":
-		return &programs[870]
+		return &programs[867]
 	case "janet":
-		return &programs[871]
+		return &programs[868]
 	case "gjs":
-		return &programs[872]
+		return &programs[869]
 	case "qjs":
-		return &programs[873]
+		return &programs[870]
 	case "d8":
-		return &programs[874]
+		return &programs[871]
 	case "bun.exe":
-		return &programs[875]
+		return &programs[872]
 	case "babel-node":
-		return &programs[876]
+		return &programs[873]
 	case "coffee":
-		return &programs[877]
+		return &programs[874]
 	case "grype":
-		return &programs[878]
+		return &programs[875]
 	case "syft":
-		return &programs[879]
+		return &programs[876]
 	case "gsed":
-		return &programs[880]
+		return &programs[877]
 	case "gsettings":
-		return &programs[881]
+		return &programs[878]
 	case "dconf":
-		return &programs[882]
+		return &programs[879]
 	case "gsort":
-		return &programs[883]
+		return &programs[880]
 	case "gsplit":
-		return &programs[884]
+		return &programs[881]
 	case "gsutil":
-		return &programs[885]
+		return &programs[882]
 	case "gtar":
-		return &programs[886]
+		return &programs[883]
 	case "bsdtar":
-		return &programs[887]
+		return &programs[884]
 	case "gtime":
-		return &programs[888]
+		return &programs[885]
 	case "gtimeout":
-		return &programs[889]
+		return &programs[886]
 	case "gunicorn":
-		return &programs[890]
+		return &programs[887]
 	case "uvicorn":
-		return &programs[891]
+		return &programs[888]
 	case "hypercorn":
-		return &programs[892]
+		return &programs[889]
 	case "daphne":
-		return &programs[893]
+		return &programs[890]
 	case "waitress-serve":
-		return &programs[894]
+		return &programs[891]
 	case "uwsgi":
-		return &programs[895]
+		return &programs[892]
 	case "flask":
-		return &programs[896]
+		return &programs[893]
 	case "fastapi":
-		return &programs[897]
+		return &programs[894]
 	case "granian":
-		return &programs[898]
+		return &programs[895]
 	case "celery":
-		return &programs[899]
+		return &programs[896]
 	case "django-admin":
-		return &programs[900]
+		return &programs[897]
 	case "alembic":
-		return &programs[901]
+		return &programs[898]
 	case "airflow":
-		return &programs[902]
+		return &programs[899]
 	case "dagster":
-		return &programs[903]
+		return &programs[900]
 	case "prefect":
-		return &programs[904]
+		return &programs[901]
 	case "dbt":
-		return &programs[905]
+		return &programs[902]
 	case "scrapy":
-		return &programs[906]
+		return &programs[903]
 	case "locust":
-		return &programs[907]
+		return &programs[904]
 	case "rq":
-		return &programs[908]
+		return &programs[905]
 	case "dramatiq":
-		return &programs[909]
+		return &programs[906]
 	case "huey":
-		return &programs[910]
+		return &programs[907]
 	case "supervisord":
-		return &programs[911]
+		return &programs[908]
 	case "supervisorctl":
-		return &programs[912]
+		return &programs[909]
 	case "ansible-galaxy":
-		return &programs[913]
+		return &programs[910]
 	case "ansible-inventory":
-		return &programs[914]
+		return &programs[911]
 	case "ansible-doc":
-		return &programs[915]
+		return &programs[912]
 	case "salt":
-		return &programs[916]
+		return &programs[913]
 	case "salt-call":
-		return &programs[917]
+		return &programs[914]
 	case "puppet":
-		return &programs[918]
+		return &programs[915]
 	case "chef-client":
-		return &programs[919]
+		return &programs[916]
 	case "knife":
-		return &programs[920]
+		return &programs[917]
 	case "guniq":
-		return &programs[921]
+		return &programs[918]
 	case "gvim":
-		return &programs[922]
+		return &programs[919]
 	case "cursor":
-		return &programs[923]
+		return &programs[920]
 	case "subl":
-		return &programs[924]
+		return &programs[921]
 	case "atom":
-		return &programs[925]
+		return &programs[922]
 	case "gedit":
-		return &programs[926]
+		return &programs[923]
 	case "kate":
-		return &programs[927]
+		return &programs[924]
 	case "zed":
-		return &programs[928]
+		return &programs[925]
 	case "idea":
-		return &programs[929]
+		return &programs[926]
 	case "gwc":
-		return &programs[930]
+		return &programs[927]
 	case "gzip":
-		return &programs[931]
+		return &programs[928]
 	case "gunzip":
-		return &programs[932]
+		return &programs[929]
 	case "hadolint":
-		return &programs[933]
+		return &programs[930]
 	case "hash":
-		return &programs[934]
+		return &programs[931]
 	case "hcloud":
-		return &programs[935]
+		return &programs[932]
 	case "hd":
-		return &programs[936]
+		return &programs[933]
 	case "hdiutil":
-		return &programs[937]
+		return &programs[934]
 	case "head":
-		return &programs[938]
+		return &programs[935]
 	case "helm":
-		return &programs[939]
+		return &programs[936]
 	case "help":
-		return &programs[940]
+		return &programs[937]
 	case "heroku":
-		return &programs[941]
+		return &programs[938]
 	case "hexdump":
-		return &programs[942]
+		return &programs[939]
 	case "hexyl":
-		return &programs[943]
+		return &programs[940]
 	case "hg":
-		return &programs[944]
+		return &programs[941]
 	case "history":
-		return &programs[945]
+		return &programs[942]
 	case "host":
-		return &programs[946]
+		return &programs[943]
 	case "nslookup":
-		return &programs[947]
+		return &programs[944]
 	case "getent":
-		return &programs[948]
+		return &programs[945]
 	case "hostid":
-		return &programs[949]
+		return &programs[946]
 	case "hostname":
-		return &programs[950]
+		return &programs[947]
 	case "htop":
-		return &programs[951]
+		return &programs[948]
 	case "htpasswd":
-		return &programs[952]
+		return &programs[949]
 	case "http":
-		return &programs[953]
+		return &programs[950]
 	case "https":
-		return &programs[954]
+		return &programs[951]
 	case "xh":
-		return &programs[955]
+		return &programs[952]
 	case "xhs":
-		return &programs[956]
+		return &programs[953]
 	case "httpie":
-		return &programs[957]
+		return &programs[954]
 	case "http-server":
-		return &programs[958]
+		return &programs[955]
 	case "serve":
-		return &programs[959]
+		return &programs[956]
 	case "http.server":
-		return &programs[960]
+		return &programs[957]
 	case "hwinfo":
-		return &programs[961]
+		return &programs[958]
 	case "hyperfine":
-		return &programs[962]
+		return &programs[959]
 	case "iconv":
-		return &programs[963]
+		return &programs[960]
 	case "id":
-		return &programs[964]
+		return &programs[961]
 	case "identify":
-		return &programs[965]
+		return &programs[962]
 	case "xlsinfo":
-		return &programs[966]
+		return &programs[963]
 	case "ifconfig":
-		return &programs[967]
+		return &programs[964]
 	case "iftop":
-		return &programs[968]
+		return &programs[965]
 	case "influx":
-		return &programs[969]
+		return &programs[966]
 	case "info":
-		return &programs[970]
+		return &programs[967]
 	case "init":
-		return &programs[971]
+		return &programs[968]
 	case "telinit":
-		return &programs[972]
+		return &programs[969]
 	case "inotifywait":
-		return &programs[973]
+		return &programs[970]
 	case "fsnotifywait":
-		return &programs[974]
+		return &programs[971]
 	case "inotifywatch":
-		return &programs[975]
+		return &programs[972]
 	case "fsnotifywatch":
-		return &programs[976]
+		return &programs[973]
 	case "install":
-		return &programs[977]
+		return &programs[974]
 	case "integer":
-		return &programs[978]
+		return &programs[975]
 	case "float":
-		return &programs[979]
+		return &programs[976]
 	case "inv":
-		return &programs[980]
+		return &programs[977]
 	case "invoke":
-		return &programs[981]
+		return &programs[978]
 	case "doit":
-		return &programs[982]
+		return &programs[979]
 	case "nox":
-		return &programs[983]
+		return &programs[980]
 	case "ant":
-		return &programs[984]
+		return &programs[981]
 	case "sbt":
-		return &programs[985]
+		return &programs[982]
 	case "grunt":
-		return &programs[986]
+		return &programs[983]
 	case "gulp":
-		return &programs[987]
+		return &programs[984]
 	case "mage":
-		return &programs[988]
+		return &programs[985]
 	case "inxi":
-		return &programs[989]
+		return &programs[986]
 	case "sensors":
-		return &programs[990]
+		return &programs[987]
 	case "rocm-smi":
-		return &programs[991]
+		return &programs[988]
 	case "ncal":
-		return &programs[992]
+		return &programs[989]
 	case "neofetch":
-		return &programs[993]
+		return &programs[990]
 	case "fastfetch":
-		return &programs[994]
+		return &programs[991]
 	case "screenfetch":
-		return &programs[995]
+		return &programs[992]
 	case "figlet":
-		return &programs[996]
+		return &programs[993]
 	case "fortune":
-		return &programs[997]
+		return &programs[994]
 	case "toilet":
-		return &programs[998]
+		return &programs[995]
 	case "tput":
-		return &programs[999]
+		return &programs[996]
 	case "reset":
-		return &programs[1000]
+		return &programs[997]
 	case "tabs":
-		return &programs[1001]
+		return &programs[998]
 	case "infocmp":
-		return &programs[1002]
+		return &programs[999]
 	case "toe":
-		return &programs[1003]
+		return &programs[1000]
 	case "units":
-		return &programs[1004]
+		return &programs[1001]
 	case "prtstat":
-		return &programs[1005]
+		return &programs[1002]
 	case "peekfd":
-		return &programs[1006]
+		return &programs[1003]
 	case "tzselect":
-		return &programs[1007]
+		return &programs[1004]
 	case "ac":
-		return &programs[1008]
+		return &programs[1005]
 	case "vnstat":
-		return &programs[1009]
+		return &programs[1006]
 	case "ipcalc":
-		return &programs[1010]
+		return &programs[1007]
 	case "sipcalc":
-		return &programs[1011]
+		return &programs[1008]
 	case "procinfo":
-		return &programs[1012]
+		return &programs[1009]
 	case "ionice":
-		return &programs[1013]
+		return &programs[1010]
 	case "iotop":
-		return &programs[1014]
+		return &programs[1011]
 	case "ip":
-		return &programs[1015]
+		return &programs[1012]
 	case "ipcs":
-		return &programs[1016]
+		return &programs[1013]
 	case "ipmitool":
-		return &programs[1017]
+		return &programs[1014]
 	case "iptables":
-		return &programs[1018]
+		return &programs[1015]
 	case "ipython":
-		return &programs[1019]
+		return &programs[1016]
 	case "ipython3":
-		return &programs[1020]
+		return &programs[1017]
 	case "isort":
-		return &programs[1021]
+		return &programs[1018]
 	case "istioctl":
-		return &programs[1022]
+		return &programs[1019]
 	case "iwconfig":
-		return &programs[1023]
+		return &programs[1020]
 	case "java":
-		return &programs[1024]
+		return &programs[1021]
 	case "javac":
-		return &programs[1025]
+		return &programs[1022]
 	case "jest":
-		return &programs[1026]
+		return &programs[1023]
 	case "jj":
-		return &programs[1027]
+		return &programs[1024]
 	case "jobs":
-		return &programs[1028]
+		return &programs[1025]
 	case "join":
-		return &programs[1029]
+		return &programs[1026]
 	case "journalctl":
-		return &programs[1030]
+		return &programs[1027]
 	case "jpeginfo":
-		return &programs[1031]
+		return &programs[1028]
 	case "jq":
-		return &programs[1032]
+		return &programs[1029]
 	case "jruby":
-		return &programs[1033]
+		return &programs[1030]
 	case "irb":
-		return &programs[1034]
+		return &programs[1031]
 	case "jshint":
-		return &programs[1035]
+		return &programs[1032]
 	case "json.tool":
-		return &programs[1036]
+		return &programs[1033]
 	case "jupyter":
-		return &programs[1037]
+		return &programs[1034]
 	case "jupyter-lab":
-		return &programs[1038]
+		return &programs[1035]
 	case "jupyter-notebook":
-		return &programs[1039]
+		return &programs[1036]
 	case "jupyter-nbconvert":
-		return &programs[1040]
+		return &programs[1037]
 	case "papermill":
-		return &programs[1041]
+		return &programs[1038]
 	case "streamlit":
-		return &programs[1042]
+		return &programs[1039]
 	case "gradio":
-		return &programs[1043]
+		return &programs[1040]
 	case "chainlit":
-		return &programs[1044]
+		return &programs[1041]
 	case "mlflow":
-		return &programs[1045]
+		return &programs[1042]
 	case "tensorboard":
-		return &programs[1046]
+		return &programs[1043]
 	case "just":
-		return &programs[1047]
+		return &programs[1044]
 	case "k":
-		return &programs[1048]
+		return &programs[1045]
 	case "kubecolor":
-		return &programs[1049]
+		return &programs[1046]
 	case "k3d":
-		return &programs[1050]
+		return &programs[1047]
 	case "colima":
-		return &programs[1051]
+		return &programs[1048]
 	case "rancher-desktop":
-		return &programs[1052]
+		return &programs[1049]
 	case "lima":
-		return &programs[1053]
+		return &programs[1050]
 	case "limactl":
-		return &programs[1054]
+		return &programs[1051]
 	case "k3s":
-		return &programs[1055]
+		return &programs[1052]
 	case "microk8s":
-		return &programs[1056]
+		return &programs[1053]
 	case "k9s":
-		return &programs[1057]
+		return &programs[1054]
 	case "kubetail":
-		return &programs[1058]
+		return &programs[1055]
 	case "linkerd":
-		return &programs[1059]
+		return &programs[1056]
 	case "cilium":
-		return &programs[1060]
+		return &programs[1057]
 	case "kops":
-		return &programs[1061]
+		return &programs[1058]
 	case "tkn":
-		return &programs[1062]
+		return &programs[1059]
 	case "kn":
-		return &programs[1063]
+		return &programs[1060]
 	case "crossplane":
-		return &programs[1064]
+		return &programs[1061]
 	case "werf":
-		return &programs[1065]
+		return &programs[1062]
 	case "devspace":
-		return &programs[1066]
+		return &programs[1063]
 	case "okteto":
-		return &programs[1067]
+		return &programs[1064]
 	case "kubeseal":
-		return &programs[1068]
+		return &programs[1065]
 	case "kubeconform":
-		return &programs[1069]
+		return &programs[1066]
 	case "kubeval":
-		return &programs[1070]
+		return &programs[1067]
 	case "conftest":
-		return &programs[1071]
+		return &programs[1068]
 	case "opa":
-		return &programs[1072]
+		return &programs[1069]
 	case "cosign":
-		return &programs[1073]
+		return &programs[1070]
 	case "dive":
-		return &programs[1074]
+		return &programs[1071]
 	case "ctr":
-		return &programs[1075]
+		return &programs[1072]
 	case "buildctl":
-		return &programs[1076]
+		return &programs[1073]
 	case "umoci":
-		return &programs[1077]
+		return &programs[1074]
 	case "dockle":
-		return &programs[1078]
+		return &programs[1075]
 	case "docker-machine":
-		return &programs[1079]
+		return &programs[1076]
 	case "kexec":
-		return &programs[1080]
+		return &programs[1077]
 	case "reboot":
-		return &programs[1081]
+		return &programs[1078]
 	case "halt":
-		return &programs[1082]
+		return &programs[1079]
 	case "poweroff":
-		return &programs[1083]
+		return &programs[1080]
 	case "kill":
-		return &programs[1084]
+		return &programs[1081]
 	case "killall":
-		return &programs[1085]
+		return &programs[1082]
 	case "killall5":
-		return &programs[1086]
+		return &programs[1083]
 	case "kind":
-		return &programs[1087]
+		return &programs[1084]
 	case "kubeadm":
-		return &programs[1088]
+		return &programs[1085]
 	case "kubectl":
-		return &programs[1089]
+		return &programs[1086]
 	case "oc":
-		return &programs[1090]
+		return &programs[1087]
 	case "kubectx":
-		return &programs[1091]
+		return &programs[1088]
 	case "kubens":
-		return &programs[1092]
+		return &programs[1089]
 	case "kustomize":
-		return &programs[1093]
+		return &programs[1090]
 	case "last":
-		return &programs[1094]
+		return &programs[1091]
 	case "lastb":
-		return &programs[1095]
+		return &programs[1092]
 	case "lastlog":
-		return &programs[1096]
+		return &programs[1093]
 	case "latexmk":
-		return &programs[1097]
+		return &programs[1094]
 	case "launchctl":
-		return &programs[1098]
+		return &programs[1095]
 	case "ld":
-		return &programs[1099]
+		return &programs[1096]
 	case "ld.lld":
-		return &programs[1100]
+		return &programs[1097]
 	case "lld":
-		return &programs[1101]
+		return &programs[1098]
 	case "ld.gold":
-		return &programs[1102]
+		return &programs[1099]
 	case "mold":
-		return &programs[1103]
+		return &programs[1100]
 	case "as":
-		return &programs[1104]
+		return &programs[1101]
 	case "objcopy":
-		return &programs[1105]
+		return &programs[1102]
 	case "strip":
-		return &programs[1106]
+		return &programs[1103]
 	case "ranlib":
-		return &programs[1107]
+		return &programs[1104]
 	case "dlltool":
-		return &programs[1108]
+		return &programs[1105]
 	case "windres":
-		return &programs[1109]
+		return &programs[1106]
 	case "llvm-objcopy":
-		return &programs[1110]
+		return &programs[1107]
 	case "llvm-strip":
-		return &programs[1111]
+		return &programs[1108]
 	case "ld-linux-x86-64.so.2":
-		return &programs[1112]
+		return &programs[1109]
 	case "ld-linux.so.2":
-		return &programs[1113]
+		return &programs[1110]
 	case "ld-linux-aarch64.so.1":
-		return &programs[1114]
+		return &programs[1111]
 	case "ld-linux-armhf.so.3":
-		return &programs[1115]
+		return &programs[1112]
 	case "ld-musl-x86_64.so.1":
-		return &programs[1116]
+		return &programs[1113]
 	case "ld.so":
-		return &programs[1117]
+		return &programs[1114]
 	case "ldapadd":
-		return &programs[1118]
+		return &programs[1115]
 	case "ldapmodify":
-		return &programs[1119]
+		return &programs[1116]
 	case "ldapdelete":
-		return &programs[1120]
+		return &programs[1117]
 	case "ldapsearch":
-		return &programs[1121]
+		return &programs[1118]
 	case "ldapwhoami":
-		return &programs[1122]
+		return &programs[1119]
 	case "ldconfig":
-		return &programs[1123]
+		return &programs[1120]
 	case "ldd":
-		return &programs[1124]
+		return &programs[1121]
 	case "lerna":
-		return &programs[1125]
+		return &programs[1122]
 	case "nx":
-		return &programs[1126]
+		return &programs[1123]
 	case "less":
-		return &programs[1127]
+		return &programs[1124]
 	case "lessecho":
-		return &programs[1128]
+		return &programs[1125]
 	case "let":
-		return &programs[1129]
+		return &programs[1126]
 	case "lftp":
-		return &programs[1130]
+		return &programs[1127]
 	case "link":
-		return &programs[1131]
+		return &programs[1128]
 	case "linode-cli":
-		return &programs[1132]
+		return &programs[1129]
 	case "oci":
-		return &programs[1133]
+		return &programs[1130]
 	case "ibmcloud":
-		return &programs[1134]
+		return &programs[1131]
 	case "scw":
-		return &programs[1135]
+		return &programs[1132]
 	case "vultr-cli":
-		return &programs[1136]
+		return &programs[1133]
 	case "render":
-		return &programs[1137]
+		return &programs[1134]
 	case "dokku":
-		return &programs[1138]
+		return &programs[1135]
 	case "cf":
-		return &programs[1139]
+		return &programs[1136]
 	case "eb":
-		return &programs[1140]
+		return &programs[1137]
 	case "sam":
-		return &programs[1141]
+		return &programs[1138]
 	case "copilot-aws":
-		return &programs[1142]
+		return &programs[1139]
 	case "cfn":
-		return &programs[1143]
+		return &programs[1140]
 	case "aliyun":
-		return &programs[1144]
+		return &programs[1141]
 	case "tccli":
-		return &programs[1145]
+		return &programs[1142]
 	case "yc":
-		return &programs[1146]
+		return &programs[1143]
 	case "stripe":
-		return &programs[1147]
+		return &programs[1144]
 	case "twilio":
-		return &programs[1148]
+		return &programs[1145]
 	case "sentry-cli":
-		return &programs[1149]
+		return &programs[1146]
 	case "datadog-ci":
-		return &programs[1150]
+		return &programs[1147]
 	case "newrelic":
-		return &programs[1151]
+		return &programs[1148]
 	case "sonar-scanner":
-		return &programs[1152]
+		return &programs[1149]
 	case "circleci":
-		return &programs[1153]
+		return &programs[1150]
 	case "travis":
-		return &programs[1154]
+		return &programs[1151]
 	case "hub":
-		return &programs[1155]
+		return &programs[1152]
 	case "tea":
-		return &programs[1156]
+		return &programs[1153]
 	case "bb-cli":
-		return &programs[1157]
+		return &programs[1154]
 	case "jira":
-		return &programs[1158]
+		return &programs[1155]
 	case "linear":
-		return &programs[1159]
+		return &programs[1156]
 	case "slack":
-		return &programs[1160]
+		return &programs[1157]
 	case "sfdx":
-		return &programs[1161]
+		return &programs[1158]
 	case "sf":
-		return &programs[1162]
+		return &programs[1159]
 	case "shopify":
-		return &programs[1163]
+		return &programs[1160]
 	case "contentful":
-		return &programs[1164]
+		return &programs[1161]
 	case "sanity":
-		return &programs[1165]
+		return &programs[1162]
 	case "auth0":
-		return &programs[1166]
+		return &programs[1163]
 	case "okta":
-		return &programs[1167]
+		return &programs[1164]
 	case "launchdarkly":
-		return &programs[1168]
+		return &programs[1165]
 	case "ngrok-cli":
-		return &programs[1169]
+		return &programs[1166]
 	case "gitlab-runner":
-		return &programs[1170]
+		return &programs[1167]
 	case "jenkins-cli":
-		return &programs[1171]
+		return &programs[1168]
 	case "drone":
-		return &programs[1172]
+		return &programs[1169]
 	case "buildkite-agent":
-		return &programs[1173]
+		return &programs[1170]
 	case "argo":
-		return &programs[1174]
+		return &programs[1171]
 	case "entire":
-		return &programs[1175]
+		return &programs[1172]
 	case "linux32":
-		return &programs[1176]
+		return &programs[1173]
 	case "linux64":
-		return &programs[1177]
+		return &programs[1174]
 	case "i386":
-		return &programs[1178]
+		return &programs[1175]
 	case "x86_64":
-		return &programs[1179]
+		return &programs[1176]
 	case "uname26":
-		return &programs[1180]
+		return &programs[1177]
 	case "lipo":
-		return &programs[1181]
+		return &programs[1178]
 	case "lldb":
-		return &programs[1182]
+		return &programs[1179]
 	case "rr":
-		return &programs[1183]
+		return &programs[1180]
 	case "cgdb":
-		return &programs[1184]
+		return &programs[1181]
 	case "pwndbg":
-		return &programs[1185]
+		return &programs[1182]
 	case "gdb-multiarch":
-		return &programs[1186]
+		return &programs[1183]
 	case "lldb-15":
-		return &programs[1187]
+		return &programs[1184]
 	case "ln":
-		return &programs[1188]
+		return &programs[1185]
 	case "locate":
-		return &programs[1189]
+		return &programs[1186]
 	case "loginctl":
-		return &programs[1190]
+		return &programs[1187]
 	case "logout":
-		return &programs[1191]
+		return &programs[1188]
 	case "logrotate":
-		return &programs[1192]
+		return &programs[1189]
 	case "lolcat":
-		return &programs[1193]
+		return &programs[1190]
 	case "look":
-		return &programs[1194]
+		return &programs[1191]
 	case "losetup":
-		return &programs[1195]
+		return &programs[1192]
 	case "ls":
-		return &programs[1196]
+		return &programs[1193]
 	case "lsb_release":
-		return &programs[1197]
+		return &programs[1194]
 	case "lsblk":
-		return &programs[1198]
+		return &programs[1195]
 	case "lsd":
-		return &programs[1199]
+		return &programs[1196]
 	case "lshw":
-		return &programs[1200]
+		return &programs[1197]
 	case "lsof":
-		return &programs[1201]
+		return &programs[1198]
 	case "lspci":
-		return &programs[1202]
+		return &programs[1199]
 	case "lsusb":
-		return &programs[1203]
+		return &programs[1200]
 	case "ltrace":
-		return &programs[1204]
+		return &programs[1201]
 	case "lua":
-		return &programs[1205]
+		return &programs[1202]
 	case "lua5.1":
-		return &programs[1206]
+		return &programs[1203]
 	case "lua5.2":
-		return &programs[1207]
+		return &programs[1204]
 	case "lua5.3":
-		return &programs[1208]
+		return &programs[1205]
 	case "lua5.4":
-		return &programs[1209]
+		return &programs[1206]
 	case "luajit":
-		return &programs[1210]
+		return &programs[1207]
 	case "texlua":
-		return &programs[1211]
+		return &programs[1208]
 	case "lvs":
-		return &programs[1212]
+		return &programs[1209]
 	case "vgs":
-		return &programs[1213]
+		return &programs[1210]
 	case "pvs":
-		return &programs[1214]
+		return &programs[1211]
 	case "lxc":
-		return &programs[1215]
+		return &programs[1212]
 	case "incus":
-		return &programs[1216]
+		return &programs[1213]
 	case "lz4":
-		return &programs[1217]
+		return &programs[1214]
 	case "unlz4":
-		return &programs[1218]
+		return &programs[1215]
 	case "machinectl":
-		return &programs[1219]
+		return &programs[1216]
 	case "madge":
-		return &programs[1220]
+		return &programs[1217]
 	case "make":
-		return &programs[1221]
+		return &programs[1218]
 	case "gmake":
-		return &programs[1222]
+		return &programs[1219]
 	case "man":
-		return &programs[1223]
+		return &programs[1220]
 	case "mapfile":
-		return &programs[1224]
+		return &programs[1221]
 	case "readarray":
-		return &programs[1225]
+		return &programs[1222]
 	case "mariadb-dump":
-		return &programs[1226]
+		return &programs[1223]
 	case "mariadb-admin":
-		return &programs[1227]
+		return &programs[1224]
 	case "mysqlcheck":
-		return &programs[1228]
+		return &programs[1225]
 	case "mariadb-check":
-		return &programs[1229]
+		return &programs[1226]
 	case "mariadb-show":
-		return &programs[1230]
+		return &programs[1227]
 	case "mysqlpump":
-		return &programs[1231]
+		return &programs[1228]
 	case "mysqlslap":
-		return &programs[1232]
+		return &programs[1229]
 	case "mysqlbinlog":
-		return &programs[1233]
+		return &programs[1230]
 	case "mysqld":
-		return &programs[1234]
+		return &programs[1231]
 	case "mariadbd":
-		return &programs[1235]
+		return &programs[1232]
 	case "markdownlint":
-		return &programs[1236]
+		return &programs[1233]
 	case "mc":
-		return &programs[1237]
+		return &programs[1234]
 	case "mcookie":
-		return &programs[1238]
+		return &programs[1235]
 	case "md5":
-		return &programs[1239]
+		return &programs[1236]
 	case "mdadm":
-		return &programs[1240]
+		return &programs[1237]
 	case "mdfind":
-		return &programs[1241]
+		return &programs[1238]
 	case "mediainfo":
-		return &programs[1242]
+		return &programs[1239]
 	case "meson":
-		return &programs[1243]
+		return &programs[1240]
 	case "microk8s.kubectl":
-		return &programs[1244]
+		return &programs[1241]
 	case "micromamba":
-		return &programs[1245]
+		return &programs[1242]
 	case "minikube":
-		return &programs[1246]
+		return &programs[1243]
 	case "mise":
-		return &programs[1247]
+		return &programs[1244]
 	case "rtx":
-		return &programs[1248]
+		return &programs[1245]
 	case "mix":
-		return &programs[1249]
+		return &programs[1246]
 	case "mkdir":
-		return &programs[1250]
+		return &programs[1247]
 	case "mkfifo":
-		return &programs[1251]
+		return &programs[1248]
 	case "mknod":
-		return &programs[1252]
+		return &programs[1249]
 	case "mkswap":
-		return &programs[1253]
+		return &programs[1250]
 	case "lvremove":
-		return &programs[1254]
+		return &programs[1251]
 	case "vgremove":
-		return &programs[1255]
+		return &programs[1252]
 	case "pvremove":
-		return &programs[1256]
+		return &programs[1253]
 	case "cfdisk":
-		return &programs[1257]
+		return &programs[1254]
 	case "mkfs":
-		return &programs[1258]
+		return &programs[1255]
 	case "mkfs.ext2":
-		return &programs[1259]
+		return &programs[1256]
 	case "mkfs.ext3":
-		return &programs[1260]
+		return &programs[1257]
 	case "mkfs.ext4":
-		return &programs[1261]
+		return &programs[1258]
 	case "mkfs.xfs":
-		return &programs[1262]
+		return &programs[1259]
 	case "mkfs.btrfs":
-		return &programs[1263]
+		return &programs[1260]
 	case "mkfs.vfat":
-		return &programs[1264]
+		return &programs[1261]
 	case "mkfs.fat":
-		return &programs[1265]
+		return &programs[1262]
 	case "mkfs.ntfs":
-		return &programs[1266]
+		return &programs[1263]
 	case "mke2fs":
-		return &programs[1267]
+		return &programs[1264]
 	case "blkdiscard":
-		return &programs[1268]
+		return &programs[1265]
 	case "ddrescue":
-		return &programs[1269]
+		return &programs[1266]
 	case "mktemp":
-		return &programs[1270]
+		return &programs[1267]
 	case "mocha":
-		return &programs[1271]
+		return &programs[1268]
 	case "mongo":
-		return &programs[1272]
+		return &programs[1269]
 	case "mongodump":
-		return &programs[1273]
+		return &programs[1270]
 	case "mongoexport":
-		return &programs[1274]
+		return &programs[1271]
 	case "mongoimport":
-		return &programs[1275]
+		return &programs[1272]
 	case "clickhouse":
-		return &programs[1276]
+		return &programs[1273]
 	case "boundary":
-		return &programs[1277]
+		return &programs[1274]
 	case "waypoint":
-		return &programs[1278]
+		return &programs[1275]
 	case "memcached":
-		return &programs[1279]
+		return &programs[1276]
 	case "redis-server":
-		return &programs[1280]
+		return &programs[1277]
 	case "cockroach":
-		return &programs[1281]
+		return &programs[1278]
 	case "surreal":
-		return &programs[1282]
+		return &programs[1279]
 	case "neo4j":
-		return &programs[1283]
+		return &programs[1280]
 	case "cypher-shell":
-		return &programs[1284]
+		return &programs[1281]
 	case "sqlplus":
-		return &programs[1285]
+		return &programs[1282]
 	case "snowsql":
-		return &programs[1286]
+		return &programs[1283]
 	case "trino":
-		return &programs[1287]
+		return &programs[1284]
 	case "presto":
-		return &programs[1288]
+		return &programs[1285]
 	case "beeline":
-		return &programs[1289]
+		return &programs[1286]
 	case "hive":
-		return &programs[1290]
+		return &programs[1287]
 	case "spark-submit":
-		return &programs[1291]
+		return &programs[1288]
 	case "spark-shell":
-		return &programs[1292]
+		return &programs[1289]
 	case "pyspark":
-		return &programs[1293]
+		return &programs[1290]
 	case "hadoop":
-		return &programs[1294]
+		return &programs[1291]
 	case "hdfs":
-		return &programs[1295]
+		return &programs[1292]
 	case "kafka-topics":
-		return &programs[1296]
+		return &programs[1293]
 	case "kafka-console-consumer":
-		return &programs[1297]
+		return &programs[1294]
 	case "kafka-console-producer":
-		return &programs[1298]
+		return &programs[1295]
 	case "kcat":
-		return &programs[1299]
+		return &programs[1296]
 	case "nats":
-		return &programs[1300]
+		return &programs[1297]
 	case "flyway":
-		return &programs[1301]
+		return &programs[1298]
 	case "liquibase":
-		return &programs[1302]
+		return &programs[1299]
 	case "dbmate":
-		return &programs[1303]
+		return &programs[1300]
 	case "migrate":
-		return &programs[1304]
+		return &programs[1301]
 	case "goose-db":
-		return &programs[1305]
+		return &programs[1302]
 	case "atlas":
-		return &programs[1306]
+		return &programs[1303]
 	case "sqitch":
-		return &programs[1307]
+		return &programs[1304]
 	case "hasura":
-		return &programs[1308]
+		return &programs[1305]
 	case "neonctl":
-		return &programs[1309]
+		return &programs[1306]
 	case "turso":
-		return &programs[1310]
+		return &programs[1307]
 	case "pscale":
-		return &programs[1311]
+		return &programs[1308]
 	case "usql":
-		return &programs[1312]
+		return &programs[1309]
 	case "pgcli":
-		return &programs[1313]
+		return &programs[1310]
 	case "mycli":
-		return &programs[1314]
+		return &programs[1311]
 	case "mongorestore":
-		return &programs[1315]
+		return &programs[1312]
 	case "mongosh":
-		return &programs[1316]
+		return &programs[1313]
 	case "moon":
-		return &programs[1317]
+		return &programs[1314]
 	case "more":
-		return &programs[1318]
+		return &programs[1315]
 	case "mosh":
-		return &programs[1319]
+		return &programs[1316]
 	case "mount":
-		return &programs[1320]
+		return &programs[1317]
 	case "mtr":
-		return &programs[1321]
+		return &programs[1318]
 	case "traceroute6":
-		return &programs[1322]
+		return &programs[1319]
 	case "multipass":
-		return &programs[1323]
+		return &programs[1320]
 	case "multipath":
-		return &programs[1324]
+		return &programs[1321]
 	case "multitail":
-		return &programs[1325]
+		return &programs[1322]
 	case "mutool":
-		return &programs[1326]
+		return &programs[1323]
 	case "mutt":
-		return &programs[1327]
+		return &programs[1324]
 	case "neomutt":
-		return &programs[1328]
+		return &programs[1325]
 	case "mv":
-		return &programs[1329]
+		return &programs[1326]
 	case "mvn":
-		return &programs[1330]
+		return &programs[1327]
 	case "mvnw":
-		return &programs[1331]
+		return &programs[1328]
 	case "mvnd":
-		return &programs[1332]
+		return &programs[1329]
 	case "mypy":
-		return &programs[1333]
+		return &programs[1330]
 	case "mysql":
-		return &programs[1334]
+		return &programs[1331]
 	case "mariadb":
-		return &programs[1335]
+		return &programs[1332]
 	case "mysqladmin":
-		return &programs[1336]
+		return &programs[1333]
 	case "mysqldump":
-		return &programs[1337]
+		return &programs[1334]
 	case "mysqlimport":
-		return &programs[1338]
+		return &programs[1335]
 	case "mariadb-import":
-		return &programs[1339]
+		return &programs[1336]
 	case "mysqlshow":
-		return &programs[1340]
+		return &programs[1337]
 	case "named-checkconf":
-		return &programs[1341]
+		return &programs[1338]
 	case "nload":
-		return &programs[1342]
+		return &programs[1339]
 	case "namei":
-		return &programs[1343]
+		return &programs[1340]
 	case "nasm":
-		return &programs[1344]
+		return &programs[1341]
 	case "yasm":
-		return &programs[1345]
+		return &programs[1342]
 	case "nawk":
-		return &programs[1346]
+		return &programs[1343]
 	case "original-awk":
-		return &programs[1347]
+		return &programs[1344]
 	case "goawk":
-		return &programs[1348]
+		return &programs[1345]
 	case "nc":
-		return &programs[1349]
+		return &programs[1346]
 	case "netcat":
-		return &programs[1350]
+		return &programs[1347]
 	case "ncat":
-		return &programs[1351]
+		return &programs[1348]
 	case "nc.openbsd":
-		return &programs[1352]
+		return &programs[1349]
 	case "nc.traditional":
-		return &programs[1353]
+		return &programs[1350]
 	case "ncdu":
-		return &programs[1354]
+		return &programs[1351]
 	case "gdu":
-		return &programs[1355]
+		return &programs[1352]
 	case "dua":
-		return &programs[1356]
+		return &programs[1353]
 	case "nethogs":
-		return &programs[1357]
+		return &programs[1354]
 	case "netplan":
-		return &programs[1358]
+		return &programs[1355]
 	case "netstat":
-		return &programs[1359]
+		return &programs[1356]
 	case "networksetup":
-		return &programs[1360]
+		return &programs[1357]
 	case "newgrp":
-		return &programs[1361]
+		return &programs[1358]
 	case "next":
-		return &programs[1362]
+		return &programs[1359]
 	case "parcel":
-		return &programs[1363]
+		return &programs[1360]
 	case "snowpack":
-		return &programs[1364]
+		return &programs[1361]
 	case "wmr":
-		return &programs[1365]
+		return &programs[1362]
 	case "metro":
-		return &programs[1366]
+		return &programs[1363]
 	case "turbopack":
-		return &programs[1367]
+		return &programs[1364]
 	case "postcss":
-		return &programs[1368]
+		return &programs[1365]
 	case "tailwindcss":
-		return &programs[1369]
+		return &programs[1366]
 	case "sass":
-		return &programs[1370]
+		return &programs[1367]
 	case "lessc":
-		return &programs[1371]
+		return &programs[1368]
 	case "stylus":
-		return &programs[1372]
+		return &programs[1369]
 	case "pug":
-		return &programs[1373]
+		return &programs[1370]
 	case "uglifyjs":
-		return &programs[1374]
+		return &programs[1371]
 	case "terser":
-		return &programs[1375]
+		return &programs[1372]
 	case "cleancss":
-		return &programs[1376]
+		return &programs[1373]
 	case "html-minifier":
-		return &programs[1377]
+		return &programs[1374]
 	case "svelte-kit":
-		return &programs[1378]
+		return &programs[1375]
 	case "svelte-check":
-		return &programs[1379]
+		return &programs[1376]
 	case "nuxt":
-		return &programs[1380]
+		return &programs[1377]
 	case "nuxi":
-		return &programs[1381]
+		return &programs[1378]
 	case "astro":
-		return &programs[1382]
+		return &programs[1379]
 	case "remix":
-		return &programs[1383]
+		return &programs[1380]
 	case "gatsby":
-		return &programs[1384]
+		return &programs[1381]
 	case "vue-cli-service":
-		return &programs[1385]
+		return &programs[1382]
 	case "react-scripts":
-		return &programs[1386]
+		return &programs[1383]
 	case "craco":
-		return &programs[1387]
+		return &programs[1384]
 	case "ng":
-		return &programs[1388]
+		return &programs[1385]
 	case "nest":
-		return &programs[1389]
+		return &programs[1386]
 	case "expo":
-		return &programs[1390]
+		return &programs[1387]
 	case "eas":
-		return &programs[1391]
+		return &programs[1388]
 	case "react-native":
-		return &programs[1392]
+		return &programs[1389]
 	case "ionic":
-		return &programs[1393]
+		return &programs[1390]
 	case "capacitor":
-		return &programs[1394]
+		return &programs[1391]
 	case "cap":
-		return &programs[1395]
+		return &programs[1392]
 	case "quasar":
-		return &programs[1396]
+		return &programs[1393]
 	case "ember":
-		return &programs[1397]
+		return &programs[1394]
 	case "docusaurus":
-		return &programs[1398]
+		return &programs[1395]
 	case "vuepress":
-		return &programs[1399]
+		return &programs[1396]
 	case "vitepress":
-		return &programs[1400]
+		return &programs[1397]
 	case "eleventy":
-		return &programs[1401]
+		return &programs[1398]
 	case "strapi":
-		return &programs[1402]
+		return &programs[1399]
 	case "medusa":
-		return &programs[1403]
+		return &programs[1400]
 	case "payload":
-		return &programs[1404]
+		return &programs[1401]
 	case "wrangler":
-		return &programs[1405]
+		return &programs[1402]
 	case "vercel":
-		return &programs[1406]
+		return &programs[1403]
 	case "netlify":
-		return &programs[1407]
+		return &programs[1404]
 	case "firebase":
-		return &programs[1408]
+		return &programs[1405]
 	case "amplify":
-		return &programs[1409]
+		return &programs[1406]
 	case "serverless":
-		return &programs[1410]
+		return &programs[1407]
 	case "sls":
-		return &programs[1411]
+		return &programs[1408]
 	case "sst":
-		return &programs[1412]
+		return &programs[1409]
 	case "supabase":
-		return &programs[1413]
+		return &programs[1410]
 	case "prisma":
-		return &programs[1414]
+		return &programs[1411]
 	case "drizzle-kit":
-		return &programs[1415]
+		return &programs[1412]
 	case "typeorm":
-		return &programs[1416]
+		return &programs[1413]
 	case "sequelize":
-		return &programs[1417]
+		return &programs[1414]
 	case "sequelize-cli":
-		return &programs[1418]
+		return &programs[1415]
 	case "knex":
-		return &programs[1419]
+		return &programs[1416]
 	case "mikro-orm":
-		return &programs[1420]
+		return &programs[1417]
 	case "graphql-codegen":
-		return &programs[1421]
+		return &programs[1418]
 	case "openapi-generator":
-		return &programs[1422]
+		return &programs[1419]
 	case "openapi-generator-cli":
-		return &programs[1423]
+		return &programs[1420]
 	case "openapi-typescript":
-		return &programs[1424]
+		return &programs[1421]
 	case "orval":
-		return &programs[1425]
+		return &programs[1422]
 	case "swagger-cli":
-		return &programs[1426]
+		return &programs[1423]
 	case "redocly":
-		return &programs[1427]
+		return &programs[1424]
 	case "spectral":
-		return &programs[1428]
+		return &programs[1425]
 	case "changeset":
-		return &programs[1429]
+		return &programs[1426]
 	case "semantic-release":
-		return &programs[1430]
+		return &programs[1427]
 	case "release-it":
-		return &programs[1431]
+		return &programs[1428]
 	case "np":
-		return &programs[1432]
+		return &programs[1429]
 	case "rush":
-		return &programs[1433]
+		return &programs[1430]
 	case "wireit":
-		return &programs[1434]
+		return &programs[1431]
 	case "husky":
-		return &programs[1435]
+		return &programs[1432]
 	case "patch-package":
-		return &programs[1436]
+		return &programs[1433]
 	case "live-server":
-		return &programs[1437]
+		return &programs[1434]
 	case "json-server":
-		return &programs[1438]
+		return &programs[1435]
 	case "browser-sync":
-		return &programs[1439]
+		return &programs[1436]
 	case "localtunnel":
-		return &programs[1440]
+		return &programs[1437]
 	case "lt":
-		return &programs[1441]
+		return &programs[1438]
 	case "pm2":
-		return &programs[1442]
+		return &programs[1439]
 	case "forever":
-		return &programs[1443]
+		return &programs[1440]
 	case "plop":
-		return &programs[1444]
+		return &programs[1441]
 	case "hygen":
-		return &programs[1445]
+		return &programs[1442]
 	case "yo":
-		return &programs[1446]
+		return &programs[1443]
 	case "degit":
-		return &programs[1447]
+		return &programs[1444]
 	case "tiged":
-		return &programs[1448]
+		return &programs[1445]
 	case "create-react-app":
-		return &programs[1449]
+		return &programs[1446]
 	case "create-next-app":
-		return &programs[1450]
+		return &programs[1447]
 	case "create-vite":
-		return &programs[1451]
+		return &programs[1448]
 	case "shadcn":
-		return &programs[1452]
+		return &programs[1449]
 	case "vsce":
-		return &programs[1453]
+		return &programs[1450]
 	case "ovsx":
-		return &programs[1454]
+		return &programs[1451]
 	case "electron":
-		return &programs[1455]
+		return &programs[1452]
 	case "electron-builder":
-		return &programs[1456]
+		return &programs[1453]
 	case "electron-forge":
-		return &programs[1457]
+		return &programs[1454]
 	case "tauri":
-		return &programs[1458]
+		return &programs[1455]
 	case "esm":
-		return &programs[1459]
+		return &programs[1456]
 	case "zx":
-		return &programs[1460]
+		return &programs[1457]
 	case "wasp":
-		return &programs[1461]
+		return &programs[1458]
 	case "convex":
-		return &programs[1462]
+		return &programs[1459]
 	case "inngest":
-		return &programs[1463]
+		return &programs[1460]
 	case "trigger":
-		return &programs[1464]
+		return &programs[1461]
 	case "solid":
-		return &programs[1465]
+		return &programs[1462]
 	case "qwik":
-		return &programs[1466]
+		return &programs[1463]
 	case "hardhat":
-		return &programs[1467]
+		return &programs[1464]
 	case "forge":
-		return &programs[1468]
+		return &programs[1465]
 	case "cast":
-		return &programs[1469]
+		return &programs[1466]
 	case "anvil":
-		return &programs[1470]
+		return &programs[1467]
 	case "truffle":
-		return &programs[1471]
+		return &programs[1468]
 	case "anchor":
-		return &programs[1472]
+		return &programs[1469]
 	case "solana":
-		return &programs[1473]
+		return &programs[1470]
 	case "nft":
-		return &programs[1474]
+		return &programs[1471]
 	case "nginx":
-		return &programs[1475]
+		return &programs[1472]
 	case "ngrok":
-		return &programs[1476]
+		return &programs[1473]
 	case "nice":
-		return &programs[1477]
+		return &programs[1474]
 	case "ninja":
-		return &programs[1478]
+		return &programs[1475]
 	case "ninja-build":
-		return &programs[1479]
+		return &programs[1476]
 	case "nix":
-		return &programs[1480]
+		return &programs[1477]
 	case "nix-shell":
-		return &programs[1481]
+		return &programs[1478]
 	case "nl":
-		return &programs[1482]
+		return &programs[1479]
 	case "nm":
-		return &programs[1483]
+		return &programs[1480]
 	case "objdump":
-		return &programs[1484]
+		return &programs[1481]
 	case "readelf":
-		return &programs[1485]
+		return &programs[1482]
 	case "size":
-		return &programs[1486]
+		return &programs[1483]
 	case "otool":
-		return &programs[1487]
+		return &programs[1484]
 	case "nmap":
-		return &programs[1488]
+		return &programs[1485]
 	case "nmcli":
-		return &programs[1489]
+		return &programs[1486]
 	case "node":
-		return &programs[1490]
+		return &programs[1487]
 	case "nodejs":
-		return &programs[1491]
+		return &programs[1488]
 	case "node.exe":
-		return &programs[1492]
+		return &programs[1489]
 	case "nodemon":
-		return &programs[1493]
+		return &programs[1490]
 	case "nohup":
-		return &programs[1494]
+		return &programs[1491]
 	case "nomad":
-		return &programs[1495]
+		return &programs[1492]
 	case "nosetests":
-		return &programs[1496]
+		return &programs[1493]
 	case "nosetests3":
-		return &programs[1497]
+		return &programs[1494]
 	case "npm":
-		return &programs[1498]
+		return &programs[1495]
 	case "npm-run-all":
-		return &programs[1499]
+		return &programs[1496]
 	case "run-s":
-		return &programs[1500]
+		return &programs[1497]
 	case "run-p":
-		return &programs[1501]
+		return &programs[1498]
 	case "npm-run-all2":
-		return &programs[1502]
+		return &programs[1499]
 	case "nproc":
-		return &programs[1503]
+		return &programs[1500]
 	case "npx":
-		return &programs[1504]
+		return &programs[1501]
 	case "nr":
-		return &programs[1505]
+		return &programs[1502]
 	case "wsrun":
-		return &programs[1506]
+		return &programs[1503]
 	case "nsenter":
-		return &programs[1507]
+		return &programs[1504]
 	case "ntpq":
-		return &programs[1508]
+		return &programs[1505]
 	case "nu":
-		return &programs[1509]
+		return &programs[1506]
 	case "elvish":
-		return &programs[1510]
+		return &programs[1507]
 	case "xonsh":
-		return &programs[1511]
+		return &programs[1508]
 	case "pwsh":
-		return &programs[1512]
+		return &programs[1509]
 	case "powershell":
-		return &programs[1513]
+		return &programs[1510]
 	case "cmd":
-		return &programs[1514]
+		return &programs[1511]
 	case "cmd.exe":
-		return &programs[1515]
+		return &programs[1512]
 	case "powershell.exe":
-		return &programs[1516]
+		return &programs[1513]
 	case "nuget":
-		return &programs[1517]
+		return &programs[1514]
 	case "numactl":
-		return &programs[1518]
+		return &programs[1515]
 	case "numfmt":
-		return &programs[1519]
+		return &programs[1516]
 	case "nvidia-smi":
-		return &programs[1520]
+		return &programs[1517]
 	case "nvme":
-		return &programs[1521]
+		return &programs[1518]
 	case "nvtop":
-		return &programs[1522]
+		return &programs[1519]
 	case "ocaml":
-		return &programs[1523]
+		return &programs[1520]
 	case "od":
-		return &programs[1524]
+		return &programs[1521]
 	case "op":
-		return &programs[1525]
+		return &programs[1522]
 	case "doppler":
-		return &programs[1526]
+		return &programs[1523]
 	case "openrsync":
-		return &programs[1527]
+		return &programs[1524]
 	case "openssl":
-		return &programs[1528]
+		return &programs[1525]
 	case "opentofu":
-		return &programs[1529]
+		return &programs[1526]
 	case "oras":
-		return &programs[1530]
+		return &programs[1527]
 	case "osascript":
-		return &programs[1531]
+		return &programs[1528]
 	case "packer":
-		return &programs[1532]
+		return &programs[1529]
 	case "pacman":
-		return &programs[1533]
+		return &programs[1530]
 	case "pandoc":
-		return &programs[1534]
+		return &programs[1531]
 	case "parallel":
-		return &programs[1535]
+		return &programs[1532]
 	case "parted":
-		return &programs[1536]
+		return &programs[1533]
 	case "paste":
-		return &programs[1537]
+		return &programs[1534]
 	case "patch":
-		return &programs[1538]
+		return &programs[1535]
 	case "pathchk":
-		return &programs[1539]
+		return &programs[1536]
 	case "pax":
-		return &programs[1540]
+		return &programs[1537]
 	case "pbzip2":
-		return &programs[1541]
+		return &programs[1538]
 	case "lbzip2":
-		return &programs[1542]
+		return &programs[1539]
 	case "lzop":
-		return &programs[1543]
+		return &programs[1540]
 	case "lrzip":
-		return &programs[1544]
+		return &programs[1541]
 	case "pcre2grep":
-		return &programs[1545]
+		return &programs[1542]
 	case "pcregrep":
-		return &programs[1546]
+		return &programs[1543]
 	case "pct":
-		return &programs[1547]
+		return &programs[1544]
 	case "pctrestore":
-		return &programs[1548]
+		return &programs[1545]
 	case "pdffonts":
-		return &programs[1549]
+		return &programs[1546]
 	case "pdfinfo":
-		return &programs[1550]
+		return &programs[1547]
 	case "pdftotext":
-		return &programs[1551]
+		return &programs[1548]
 	case "pdftoppm":
-		return &programs[1552]
+		return &programs[1549]
 	case "pdfimages":
-		return &programs[1553]
+		return &programs[1550]
 	case "tesseract":
-		return &programs[1554]
+		return &programs[1551]
 	case "ps2pdf":
-		return &programs[1555]
+		return &programs[1552]
 	case "pdfseparate":
-		return &programs[1556]
+		return &programs[1553]
 	case "pdftohtml":
-		return &programs[1557]
+		return &programs[1554]
 	case "pdftops":
-		return &programs[1558]
+		return &programs[1555]
 	case "pdftocairo":
-		return &programs[1559]
+		return &programs[1556]
 	case "pdm":
-		return &programs[1560]
+		return &programs[1557]
 	case "hatch":
-		return &programs[1561]
+		return &programs[1558]
 	case "rye":
-		return &programs[1562]
+		return &programs[1559]
 	case "pipenv":
-		return &programs[1563]
+		return &programs[1560]
 	case "pixi":
-		return &programs[1564]
+		return &programs[1561]
 	case "flit":
-		return &programs[1565]
+		return &programs[1562]
 	case "perf":
-		return &programs[1566]
+		return &programs[1563]
 	case "perl":
-		return &programs[1567]
+		return &programs[1564]
 	case "perl5":
-		return &programs[1568]
+		return &programs[1565]
 	case "perl5.36":
-		return &programs[1569]
+		return &programs[1566]
 	case "perl5.38":
-		return &programs[1570]
+		return &programs[1567]
 	case "perl5.40":
-		return &programs[1571]
+		return &programs[1568]
 	case "pg_dump":
-		return &programs[1572]
+		return &programs[1569]
 	case "pg_dumpall":
-		return &programs[1573]
+		return &programs[1570]
 	case "pg_basebackup":
-		return &programs[1574]
+		return &programs[1571]
 	case "vacuumdb":
-		return &programs[1575]
+		return &programs[1572]
 	case "reindexdb":
-		return &programs[1576]
+		return &programs[1573]
 	case "createdb":
-		return &programs[1577]
+		return &programs[1574]
 	case "createuser":
-		return &programs[1578]
+		return &programs[1575]
 	case "initdb":
-		return &programs[1579]
+		return &programs[1576]
 	case "pg_isready":
-		return &programs[1580]
+		return &programs[1577]
 	case "pg_lsclusters":
-		return &programs[1581]
+		return &programs[1578]
 	case "pg_resetwal":
-		return &programs[1582]
+		return &programs[1579]
 	case "pg_restore":
-		return &programs[1583]
+		return &programs[1580]
 	case "pgbench":
-		return &programs[1584]
+		return &programs[1581]
 	case "clusterdb":
-		return &programs[1585]
+		return &programs[1582]
 	case "pg_ctl":
-		return &programs[1586]
+		return &programs[1583]
 	case "pg_ctlcluster":
-		return &programs[1587]
+		return &programs[1584]
 	case "pgrep":
-		return &programs[1588]
+		return &programs[1585]
 	case "php":
-		return &programs[1589]
+		return &programs[1586]
 	case "php7.4":
-		return &programs[1590]
+		return &programs[1587]
 	case "php8.0":
-		return &programs[1591]
+		return &programs[1588]
 	case "php8.1":
-		return &programs[1592]
+		return &programs[1589]
 	case "php8.2":
-		return &programs[1593]
+		return &programs[1590]
 	case "php8.3":
-		return &programs[1594]
+		return &programs[1591]
 	case "php8.4":
-		return &programs[1595]
+		return &programs[1592]
 	case "php-cgi":
-		return &programs[1596]
+		return &programs[1593]
 	case "phpunit":
-		return &programs[1597]
+		return &programs[1594]
 	case "pest":
-		return &programs[1598]
+		return &programs[1595]
 	case "phpstan":
-		return &programs[1599]
+		return &programs[1596]
 	case "psalm":
-		return &programs[1600]
+		return &programs[1597]
 	case "phpcs":
-		return &programs[1601]
+		return &programs[1598]
 	case "phpcbf":
-		return &programs[1602]
+		return &programs[1599]
 	case "php-cs-fixer":
-		return &programs[1603]
+		return &programs[1600]
 	case "pint":
-		return &programs[1604]
+		return &programs[1601]
 	case "rector":
-		return &programs[1605]
+		return &programs[1602]
 	case "phpmd":
-		return &programs[1606]
+		return &programs[1603]
 	case "infection":
-		return &programs[1607]
+		return &programs[1604]
 	case "phan":
-		return &programs[1608]
+		return &programs[1605]
 	case "deptrac":
-		return &programs[1609]
+		return &programs[1606]
 	case "larastan":
-		return &programs[1610]
+		return &programs[1607]
 	case "behat":
-		return &programs[1611]
+		return &programs[1608]
 	case "codecept":
-		return &programs[1612]
+		return &programs[1609]
 	case "paratest":
-		return &programs[1613]
+		return &programs[1610]
 	case "artisan":
-		return &programs[1614]
+		return &programs[1611]
 	case "symfony":
-		return &programs[1615]
+		return &programs[1612]
 	case "drush":
-		return &programs[1616]
+		return &programs[1613]
 	case "wp":
-		return &programs[1617]
+		return &programs[1614]
 	case "pickletools":
-		return &programs[1618]
+		return &programs[1615]
 	case "pidwait":
-		return &programs[1619]
+		return &programs[1616]
 	case "pigz":
-		return &programs[1620]
+		return &programs[1617]
 	case "unpigz":
-		return &programs[1621]
+		return &programs[1618]
 	case "compress":
-		return &programs[1622]
+		return &programs[1619]
 	case "uncompress":
-		return &programs[1623]
+		return &programs[1620]
 	case "zopfli":
-		return &programs[1624]
+		return &programs[1621]
 	case "brotli":
-		return &programs[1625]
+		return &programs[1622]
 	case "ping":
-		return &programs[1626]
+		return &programs[1623]
 	case "ping6":
-		return &programs[1627]
+		return &programs[1624]
 	case "arping":
-		return &programs[1628]
+		return &programs[1625]
 	case "fping":
-		return &programs[1629]
+		return &programs[1626]
 	case "pinky":
-		return &programs[1630]
+		return &programs[1627]
 	case "pip":
-		return &programs[1631]
+		return &programs[1628]
 	case "pip2":
-		return &programs[1632]
+		return &programs[1629]
 	case "pip3.8":
-		return &programs[1633]
+		return &programs[1630]
 	case "pip3.9":
-		return &programs[1634]
+		return &programs[1631]
 	case "pip3.10":
-		return &programs[1635]
+		return &programs[1632]
 	case "pip3.11":
-		return &programs[1636]
+		return &programs[1633]
 	case "pip3.12":
-		return &programs[1637]
+		return &programs[1634]
 	case "pip3.13":
-		return &programs[1638]
+		return &programs[1635]
 	case "pip3.14":
-		return &programs[1639]
+		return &programs[1636]
 	case "pip.exe":
-		return &programs[1640]
+		return &programs[1637]
 	case "pip3":
-		return &programs[1641]
+		return &programs[1638]
 	case "pipx":
-		return &programs[1642]
+		return &programs[1639]
 	case "pkexec":
-		return &programs[1643]
+		return &programs[1640]
 	case "pkgutil":
-		return &programs[1644]
+		return &programs[1641]
 	case "pkill":
-		return &programs[1645]
+		return &programs[1642]
 	case "playwright":
-		return &programs[1646]
+		return &programs[1643]
 	case "plink":
-		return &programs[1647]
+		return &programs[1644]
 	case "plocate":
-		return &programs[1648]
+		return &programs[1645]
 	case "mlocate":
-		return &programs[1649]
+		return &programs[1646]
 	case "plutil":
-		return &programs[1650]
+		return &programs[1647]
 	case "pmap":
-		return &programs[1651]
+		return &programs[1648]
 	case "pnginfo":
-		return &programs[1652]
+		return &programs[1649]
 	case "pnpm":
-		return &programs[1653]
+		return &programs[1650]
 	case "pnpx":
-		return &programs[1654]
+		return &programs[1651]
 	case "podman-compose":
-		return &programs[1655]
+		return &programs[1652]
 	case "poetry":
-		return &programs[1656]
+		return &programs[1653]
 	case "popd":
-		return &programs[1657]
+		return &programs[1654]
 	case "pr":
-		return &programs[1658]
+		return &programs[1655]
 	case "pre-commit":
-		return &programs[1659]
+		return &programs[1656]
 	case "prek":
-		return &programs[1660]
+		return &programs[1657]
 	case "lefthook":
-		return &programs[1661]
+		return &programs[1658]
 	case "overcommit":
-		return &programs[1662]
+		return &programs[1659]
 	case "prettier":
-		return &programs[1663]
+		return &programs[1660]
 	case "print":
-		return &programs[1664]
+		return &programs[1661]
 	case "printenv":
-		return &programs[1665]
+		return &programs[1662]
 	case "printf":
-		return &programs[1666]
+		return &programs[1663]
 	case "prlimit":
-		return &programs[1667]
+		return &programs[1664]
 	case "profiles":
-		return &programs[1668]
+		return &programs[1665]
 	case "proot":
-		return &programs[1669]
+		return &programs[1666]
 	case "protoc":
-		return &programs[1670]
+		return &programs[1667]
 	case "proxychains4":
-		return &programs[1671]
+		return &programs[1668]
 	case "proxychains":
-		return &programs[1672]
+		return &programs[1669]
 	case "ps":
-		return &programs[1673]
+		return &programs[1670]
 	case "pscp":
-		return &programs[1674]
+		return &programs[1671]
 	case "psql":
-		return &programs[1675]
+		return &programs[1672]
 	case "ptx":
-		return &programs[1676]
+		return &programs[1673]
 	case "pulumi":
-		return &programs[1677]
+		return &programs[1674]
 	case "pushd":
-		return &programs[1678]
+		return &programs[1675]
 	case "pv":
-		return &programs[1679]
+		return &programs[1676]
 	case "pve-firewall":
-		return &programs[1680]
+		return &programs[1677]
 	case "pveam":
-		return &programs[1681]
+		return &programs[1678]
 	case "pveceph":
-		return &programs[1682]
+		return &programs[1679]
 	case "pvecm":
-		return &programs[1683]
+		return &programs[1680]
 	case "pvenode":
-		return &programs[1684]
+		return &programs[1681]
 	case "ha-manager":
-		return &programs[1685]
+		return &programs[1682]
 	case "pvereport":
-		return &programs[1686]
+		return &programs[1683]
 	case "corosync-quorumtool":
-		return &programs[1687]
+		return &programs[1684]
 	case "pvesh":
-		return &programs[1688]
+		return &programs[1685]
 	case "pvesm":
-		return &programs[1689]
+		return &programs[1686]
 	case "pvesr":
-		return &programs[1690]
+		return &programs[1687]
 	case "pmxcfs":
-		return &programs[1691]
+		return &programs[1688]
 	case "pvedaemon":
-		return &programs[1692]
+		return &programs[1689]
 	case "pveproxy":
-		return &programs[1693]
+		return &programs[1690]
 	case "pvestatd":
-		return &programs[1694]
+		return &programs[1691]
 	case "proxmox-backup-client":
-		return &programs[1695]
+		return &programs[1692]
 	case "proxmox-backup-manager":
-		return &programs[1696]
+		return &programs[1693]
 	case "rados":
-		return &programs[1697]
+		return &programs[1694]
 	case "crm":
-		return &programs[1698]
+		return &programs[1695]
 	case "pcs":
-		return &programs[1699]
+		return &programs[1696]
 	case "pvesubscription":
-		return &programs[1700]
+		return &programs[1697]
 	case "pveum":
-		return &programs[1701]
+		return &programs[1698]
 	case "pveversion":
-		return &programs[1702]
+		return &programs[1699]
 	case "pwd":
-		return &programs[1703]
+		return &programs[1700]
 	case "py_compile":
-		return &programs[1704]
+		return &programs[1701]
 	case "compileall":
-		return &programs[1705]
+		return &programs[1702]
 	case "pycodestyle":
-		return &programs[1706]
+		return &programs[1703]
 	case "pyflakes":
-		return &programs[1707]
+		return &programs[1704]
 	case "pyflakes3":
-		return &programs[1708]
+		return &programs[1705]
 	case "pydoc":
-		return &programs[1709]
+		return &programs[1706]
 	case "pydocstyle":
-		return &programs[1710]
+		return &programs[1707]
 	case "pylint":
-		return &programs[1711]
+		return &programs[1708]
 	case "pyproject-build":
-		return &programs[1712]
+		return &programs[1709]
 	case "build":
-		return &programs[1713]
+		return &programs[1710]
 	case "pypy":
-		return &programs[1714]
+		return &programs[1711]
 	case "pypy3":
-		return &programs[1715]
+		return &programs[1712]
 	case "python.exe":
-		return &programs[1716]
+		return &programs[1713]
 	case "py":
-		return &programs[1717]
+		return &programs[1714]
 	case "pyre":
-		return &programs[1718]
+		return &programs[1715]
 	case "pytype":
-		return &programs[1719]
+		return &programs[1716]
 	case "xenon":
-		return &programs[1720]
+		return &programs[1717]
 	case "pyroma":
-		return &programs[1721]
+		return &programs[1718]
 	case "interrogate":
-		return &programs[1722]
+		return &programs[1719]
 	case "safety":
-		return &programs[1723]
+		return &programs[1720]
 	case "pip-audit":
-		return &programs[1724]
+		return &programs[1721]
 	case "ty":
-		return &programs[1725]
+		return &programs[1722]
 	case "zuban":
-		return &programs[1726]
+		return &programs[1723]
 	case "cfn-lint":
-		return &programs[1727]
+		return &programs[1724]
 	case "curlylint":
-		return &programs[1728]
+		return &programs[1725]
 	case "refurb":
-		return &programs[1729]
+		return &programs[1726]
 	case "slotscheck":
-		return &programs[1730]
+		return &programs[1727]
 	case "import-linter":
-		return &programs[1731]
+		return &programs[1728]
 	case "lint-imports":
-		return &programs[1732]
+		return &programs[1729]
 	case "deptry":
-		return &programs[1733]
+		return &programs[1730]
 	case "proselint":
-		return &programs[1734]
+		return &programs[1731]
 	case "vale":
-		return &programs[1735]
+		return &programs[1732]
 	case "stubtest":
-		return &programs[1736]
+		return &programs[1733]
 	case "pyright":
-		return &programs[1737]
+		return &programs[1734]
 	case "basedpyright":
-		return &programs[1738]
+		return &programs[1735]
 	case "pytest":
-		return &programs[1739]
+		return &programs[1736]
 	case "py.test":
-		return &programs[1740]
+		return &programs[1737]
 	case "python":
-		return &programs[1741]
+		return &programs[1738]
 	case "python2":
-		return &programs[1742]
+		return &programs[1739]
 	case "python3":
-		return &programs[1743]
+		return &programs[1740]
 	case "python2.7":
-		return &programs[1744]
+		return &programs[1741]
 	case "python3.7":
-		return &programs[1745]
+		return &programs[1742]
 	case "python3.8":
-		return &programs[1746]
+		return &programs[1743]
 	case "python3.9":
-		return &programs[1747]
+		return &programs[1744]
 	case "python3.10":
-		return &programs[1748]
+		return &programs[1745]
 	case "python3.11":
-		return &programs[1749]
+		return &programs[1746]
 	case "python3.12":
-		return &programs[1750]
+		return &programs[1747]
 	case "python3.13":
-		return &programs[1751]
+		return &programs[1748]
 	case "python3.14":
-		return &programs[1752]
+		return &programs[1749]
 	case "qm":
-		return &programs[1753]
+		return &programs[1750]
 	case "qmrestore":
-		return &programs[1754]
+		return &programs[1751]
 	case "r":
-		return &programs[1755]
+		return &programs[1752]
 	case "rabbitmqadmin":
-		return &programs[1756]
+		return &programs[1753]
 	case "rabbitmqctl":
-		return &programs[1757]
+		return &programs[1754]
 	case "radon":
-		return &programs[1758]
+		return &programs[1755]
 	case "rails":
-		return &programs[1759]
+		return &programs[1756]
 	case "railway":
-		return &programs[1760]
+		return &programs[1757]
 	case "rake":
-		return &programs[1761]
+		return &programs[1758]
 	case "raku":
-		return &programs[1762]
+		return &programs[1759]
 	case "perl6":
-		return &programs[1763]
+		return &programs[1760]
 	case "rbd":
-		return &programs[1764]
+		return &programs[1761]
 	case "rc-service":
-		return &programs[1765]
+		return &programs[1762]
 	case "invoke-rc.d":
-		return &programs[1766]
+		return &programs[1763]
 	case "rclone":
-		return &programs[1767]
+		return &programs[1764]
 	case "rdesktop":
-		return &programs[1768]
+		return &programs[1765]
 	case "read":
-		return &programs[1769]
+		return &programs[1766]
 	case "readlink":
-		return &programs[1770]
+		return &programs[1767]
 	case "realpath":
-		return &programs[1771]
+		return &programs[1768]
 	case "redis-cli":
-		return &programs[1772]
+		return &programs[1769]
 	case "remake":
-		return &programs[1773]
+		return &programs[1770]
 	case "bmake":
-		return &programs[1774]
+		return &programs[1771]
 	case "pmake":
-		return &programs[1775]
+		return &programs[1772]
 	case "rename":
-		return &programs[1776]
+		return &programs[1773]
+	case "repoquery":
+		return &programs[1774]
 	case "resolvectl":
-		return &programs[1777]
+		return &programs[1775]
 	case "restic":
-		return &programs[1778]
+		return &programs[1776]
 	case "rev":
-		return &programs[1779]
+		return &programs[1777]
 	case "revive":
-		return &programs[1780]
+		return &programs[1778]
 	case "errcheck":
-		return &programs[1781]
+		return &programs[1779]
 	case "ineffassign":
-		return &programs[1782]
+		return &programs[1780]
 	case "govulncheck":
-		return &programs[1783]
+		return &programs[1781]
 	case "gosec":
-		return &programs[1784]
+		return &programs[1782]
 	case "misspell":
-		return &programs[1785]
+		return &programs[1783]
 	case "shadow":
-		return &programs[1786]
+		return &programs[1784]
 	case "deadcode":
-		return &programs[1787]
+		return &programs[1785]
 	case "nilaway":
-		return &programs[1788]
+		return &programs[1786]
 	case "gopls":
-		return &programs[1789]
+		return &programs[1787]
 	case "benchstat":
-		return &programs[1790]
+		return &programs[1788]
 	case "stringer":
-		return &programs[1791]
+		return &programs[1789]
 	case "mockgen":
-		return &programs[1792]
+		return &programs[1790]
 	case "wire":
-		return &programs[1793]
+		return &programs[1791]
 	case "sqlc":
-		return &programs[1794]
+		return &programs[1792]
 	case "templ":
-		return &programs[1795]
+		return &programs[1793]
 	case "swag":
-		return &programs[1796]
+		return &programs[1794]
 	case "air":
-		return &programs[1797]
+		return &programs[1795]
 	case "gotestsum":
-		return &programs[1798]
+		return &programs[1796]
 	case "ginkgo":
-		return &programs[1799]
+		return &programs[1797]
 	case "ko":
-		return &programs[1800]
+		return &programs[1798]
 	case "goreleaser":
-		return &programs[1801]
+		return &programs[1799]
 	case "protoc-gen-go":
-		return &programs[1802]
+		return &programs[1800]
 	case "gocyclo":
-		return &programs[1803]
+		return &programs[1801]
 	case "rg":
-		return &programs[1804]
+		return &programs[1802]
 	case "rgrep":
-		return &programs[1805]
+		return &programs[1803]
 	case "ggrep":
-		return &programs[1806]
+		return &programs[1804]
 	case "rimraf":
-		return &programs[1807]
+		return &programs[1805]
 	case "del":
-		return &programs[1808]
+		return &programs[1806]
 	case "trash":
-		return &programs[1809]
+		return &programs[1807]
 	case "trash-put":
-		return &programs[1810]
+		return &programs[1808]
 	case "del-cli":
-		return &programs[1811]
+		return &programs[1809]
 	case "shx":
-		return &programs[1812]
+		return &programs[1810]
 	case "cpx":
-		return &programs[1813]
+		return &programs[1811]
 	case "cpy":
-		return &programs[1814]
+		return &programs[1812]
 	case "ncp":
-		return &programs[1815]
+		return &programs[1813]
 	case "mkdirp":
-		return &programs[1816]
+		return &programs[1814]
 	case "copyfiles":
-		return &programs[1817]
+		return &programs[1815]
 	case "replace-in-file":
-		return &programs[1818]
+		return &programs[1816]
 	case "ripgrep":
-		return &programs[1819]
+		return &programs[1817]
 	case "rlwrap":
-		return &programs[1820]
+		return &programs[1818]
 	case "rm":
-		return &programs[1821]
+		return &programs[1819]
 	case "grm":
-		return &programs[1822]
+		return &programs[1820]
 	case "rmdir":
-		return &programs[1823]
+		return &programs[1821]
 	case "rollup":
-		return &programs[1824]
+		return &programs[1822]
 	case "route":
-		return &programs[1825]
+		return &programs[1823]
 	case "rpcclient":
-		return &programs[1826]
+		return &programs[1824]
 	case "rpm":
-		return &programs[1827]
+		return &programs[1825]
 	case "rscript":
-		return &programs[1828]
+		return &programs[1826]
 	case "rspec":
-		return &programs[1829]
+		return &programs[1827]
 	case "rstcheck":
-		return &programs[1830]
+		return &programs[1828]
 	case "rsync":
-		return &programs[1831]
+		return &programs[1829]
 	case "rubocop":
-		return &programs[1832]
+		return &programs[1830]
 	case "standardrb":
-		return &programs[1833]
+		return &programs[1831]
 	case "reek":
-		return &programs[1834]
+		return &programs[1832]
 	case "brakeman":
-		return &programs[1835]
+		return &programs[1833]
 	case "erblint":
-		return &programs[1836]
+		return &programs[1834]
 	case "haml-lint":
-		return &programs[1837]
+		return &programs[1835]
 	case "slim-lint":
-		return &programs[1838]
+		return &programs[1836]
 	case "srb":
-		return &programs[1839]
+		return &programs[1837]
 	case "steep":
-		return &programs[1840]
+		return &programs[1838]
 	case "sorbet":
-		return &programs[1841]
+		return &programs[1839]
 	case "solargraph":
-		return &programs[1842]
+		return &programs[1840]
 	case "yard":
-		return &programs[1843]
+		return &programs[1841]
 	case "rails_best_practices":
-		return &programs[1844]
+		return &programs[1842]
 	case "fasterer":
-		return &programs[1845]
+		return &programs[1843]
 	case "flog":
-		return &programs[1846]
+		return &programs[1844]
 	case "flay":
-		return &programs[1847]
+		return &programs[1845]
 	case "ruby":
-		return &programs[1848]
+		return &programs[1846]
 	case "ruby2.7":
-		return &programs[1849]
+		return &programs[1847]
 	case "ruby3.0":
-		return &programs[1850]
+		return &programs[1848]
 	case "ruby3.1":
-		return &programs[1851]
+		return &programs[1849]
 	case "ruby3.2":
-		return &programs[1852]
+		return &programs[1850]
 	case "ruby3.3":
-		return &programs[1853]
+		return &programs[1851]
 	case "ruff":
-		return &programs[1854]
+		return &programs[1852]
 	case "run0":
-		return &programs[1855]
+		return &programs[1853]
 	case "runcon":
-		return &programs[1856]
+		return &programs[1854]
 	case "runuser":
-		return &programs[1857]
+		return &programs[1855]
 	case "rushx":
-		return &programs[1858]
+		return &programs[1856]
 	case "rustc":
-		return &programs[1859]
+		return &programs[1857]
 	case "rustfmt":
-		return &programs[1860]
+		return &programs[1858]
 	case "rustup":
-		return &programs[1861]
+		return &programs[1859]
 	case "s3cmd":
-		return &programs[1862]
+		return &programs[1860]
 	case "samu":
-		return &programs[1863]
+		return &programs[1861]
+	case "sar":
+		return &programs[1862]
 	case "say":
-		return &programs[1864]
+		return &programs[1863]
 	case "open":
-		return &programs[1865]
+		return &programs[1864]
 	case "xdg-open":
-		return &programs[1866]
+		return &programs[1865]
 	case "start":
-		return &programs[1867]
+		return &programs[1866]
 	case "explorer.exe":
-		return &programs[1868]
+		return &programs[1867]
 	case "afplay":
-		return &programs[1869]
+		return &programs[1868]
 	case "aplay":
-		return &programs[1870]
+		return &programs[1869]
 	case "paplay":
-		return &programs[1871]
+		return &programs[1870]
 	case "notify-send":
-		return &programs[1872]
+		return &programs[1871]
 	case "pbcopy":
-		return &programs[1873]
+		return &programs[1872]
 	case "pbpaste":
-		return &programs[1874]
+		return &programs[1873]
 	case "xclip":
-		return &programs[1875]
+		return &programs[1874]
 	case "xsel":
-		return &programs[1876]
+		return &programs[1875]
 	case "wl-copy":
-		return &programs[1877]
+		return &programs[1876]
 	case "wl-paste":
-		return &programs[1878]
+		return &programs[1877]
 	case "clip.exe":
-		return &programs[1879]
+		return &programs[1878]
 	case "screencapture":
-		return &programs[1880]
+		return &programs[1879]
 	case "scrot":
-		return &programs[1881]
+		return &programs[1880]
 	case "import":
-		return &programs[1882]
+		return &programs[1881]
 	case "xdotool":
-		return &programs[1883]
+		return &programs[1882]
 	case "wmctrl":
-		return &programs[1884]
+		return &programs[1883]
 	case "xprop":
-		return &programs[1885]
+		return &programs[1884]
 	case "xrandr":
-		return &programs[1886]
+		return &programs[1885]
 	case "zenity":
-		return &programs[1887]
+		return &programs[1886]
 	case "dialog":
-		return &programs[1888]
+		return &programs[1887]
 	case "whiptail":
-		return &programs[1889]
+		return &programs[1888]
 	case "mail":
-		return &programs[1890]
+		return &programs[1889]
 	case "mailx":
-		return &programs[1891]
+		return &programs[1890]
 	case "msmtp":
-		return &programs[1892]
+		return &programs[1891]
 	case "swaks":
-		return &programs[1893]
+		return &programs[1892]
 	case "logger":
-		return &programs[1894]
+		return &programs[1893]
 	case "systemd-cat":
-		return &programs[1895]
+		return &programs[1894]
 	case "scc":
-		return &programs[1896]
+		return &programs[1895]
 	case "scons":
-		return &programs[1897]
+		return &programs[1896]
 	case "waf":
-		return &programs[1898]
+		return &programs[1897]
 	case "tup":
-		return &programs[1899]
+		return &programs[1898]
 	case "redo":
-		return &programs[1900]
+		return &programs[1899]
 	case "buck":
-		return &programs[1901]
+		return &programs[1900]
 	case "buck2":
-		return &programs[1902]
+		return &programs[1901]
 	case "pants":
-		return &programs[1903]
+		return &programs[1902]
 	case "please":
-		return &programs[1904]
+		return &programs[1903]
 	case "drake":
-		return &programs[1905]
+		return &programs[1904]
 	case "thor":
-		return &programs[1906]
+		return &programs[1905]
 	case "fab":
-		return &programs[1907]
+		return &programs[1906]
 	case "lein":
-		return &programs[1908]
+		return &programs[1907]
 	case "boot":
-		return &programs[1909]
+		return &programs[1908]
 	case "mill":
-		return &programs[1910]
+		return &programs[1909]
 	case "bleep":
-		return &programs[1911]
+		return &programs[1910]
 	case "jake":
-		return &programs[1912]
+		return &programs[1911]
 	case "cake":
-		return &programs[1913]
+		return &programs[1912]
 	case "xmake":
-		return &programs[1914]
+		return &programs[1913]
 	case "premake5":
-		return &programs[1915]
+		return &programs[1914]
 	case "earthly":
-		return &programs[1916]
+		return &programs[1915]
 	case "dagger":
-		return &programs[1917]
+		return &programs[1916]
 	case "tilt":
-		return &programs[1918]
+		return &programs[1917]
 	case "skaffold":
-		return &programs[1919]
+		return &programs[1918]
 	case "garden":
-		return &programs[1920]
+		return &programs[1919]
 	case "bit":
-		return &programs[1921]
+		return &programs[1920]
 	case "scp":
-		return &programs[1922]
+		return &programs[1921]
 	case "screen":
-		return &programs[1923]
+		return &programs[1922]
 	case "byobu":
-		return &programs[1924]
+		return &programs[1923]
 	case "zellij":
-		return &programs[1925]
+		return &programs[1924]
 	case "dtach":
-		return &programs[1926]
+		return &programs[1925]
 	case "abduco":
-		return &programs[1927]
+		return &programs[1926]
 	case "script":
-		return &programs[1928]
+		return &programs[1927]
 	case "scriptreplay":
-		return &programs[1929]
+		return &programs[1928]
 	case "scutil":
-		return &programs[1930]
+		return &programs[1929]
 	case "sdiff":
-		return &programs[1931]
+		return &programs[1930]
 	case "security":
-		return &programs[1932]
+		return &programs[1931]
 	case "sed":
-		return &programs[1933]
+		return &programs[1932]
 	case "semgrep":
-		return &programs[1934]
+		return &programs[1933]
 	case "sendmail":
-		return &programs[1935]
+		return &programs[1934]
 	case "seq":
-		return &programs[1936]
+		return &programs[1935]
 	case "service":
-		return &programs[1937]
+		return &programs[1936]
 	case "set":
-		return &programs[1938]
+		return &programs[1937]
 	case "setarch":
-		return &programs[1939]
+		return &programs[1938]
 	case "setcap":
-		return &programs[1940]
+		return &programs[1939]
 	case "userdel":
-		return &programs[1941]
+		return &programs[1940]
 	case "groupadd":
-		return &programs[1942]
+		return &programs[1941]
 	case "groupdel":
-		return &programs[1943]
+		return &programs[1942]
 	case "groupmod":
-		return &programs[1944]
+		return &programs[1943]
 	case "adduser":
-		return &programs[1945]
+		return &programs[1944]
 	case "deluser":
-		return &programs[1946]
+		return &programs[1945]
 	case "passwd":
-		return &programs[1947]
+		return &programs[1946]
 	case "chpasswd":
-		return &programs[1948]
+		return &programs[1947]
 	case "chsh":
-		return &programs[1949]
+		return &programs[1948]
 	case "gpasswd":
-		return &programs[1950]
+		return &programs[1949]
 	case "addgroup":
-		return &programs[1951]
+		return &programs[1950]
 	case "delgroup":
-		return &programs[1952]
+		return &programs[1951]
 	case "setopt":
-		return &programs[1953]
+		return &programs[1952]
 	case "unsetopt":
-		return &programs[1954]
+		return &programs[1953]
 	case "setpriv":
-		return &programs[1955]
+		return &programs[1954]
 	case "setsid":
-		return &programs[1956]
+		return &programs[1955]
 	case "sfdisk":
-		return &programs[1957]
+		return &programs[1956]
 	case "sftp":
-		return &programs[1958]
+		return &programs[1957]
 	case "sg":
-		return &programs[1959]
+		return &programs[1958]
 	case "sgdisk":
-		return &programs[1960]
+		return &programs[1959]
 	case "shasum":
-		return &programs[1961]
+		return &programs[1960]
 	case "shellcheck":
-		return &programs[1962]
+		return &programs[1961]
 	case "shfmt":
-		return &programs[1963]
+		return &programs[1962]
 	case "shopt":
-		return &programs[1964]
+		return &programs[1963]
 	case "shred":
-		return &programs[1965]
+		return &programs[1964]
 	case "shuf":
-		return &programs[1966]
+		return &programs[1965]
 	case "shutdown":
-		return &programs[1967]
+		return &programs[1966]
 	case "sips":
-		return &programs[1968]
+		return &programs[1967]
 	case "skopeo":
-		return &programs[1969]
+		return &programs[1968]
 	case "slabtop":
-		return &programs[1970]
+		return &programs[1969]
 	case "sleep":
-		return &programs[1971]
+		return &programs[1970]
 	case "smartctl":
-		return &programs[1972]
+		return &programs[1971]
 	case "smbclient":
-		return &programs[1973]
+		return &programs[1972]
 	case "snap":
-		return &programs[1974]
+		return &programs[1973]
 	case "snmpget":
-		return &programs[1975]
+		return &programs[1974]
 	case "snmpwalk":
-		return &programs[1976]
+		return &programs[1975]
 	case "snyk":
-		return &programs[1977]
+		return &programs[1976]
 	case "socat":
-		return &programs[1978]
+		return &programs[1977]
 	case "softlimit":
-		return &programs[1979]
+		return &programs[1978]
 	case "sort":
-		return &programs[1980]
+		return &programs[1979]
 	case "source":
-		return &programs[1981]
+		return &programs[1980]
 	case ".":
-		return &programs[1982]
+		return &programs[1981]
 	case "spctl":
-		return &programs[1983]
+		return &programs[1982]
 	case "sphinx-build":
-		return &programs[1984]
+		return &programs[1983]
 	case "split":
-		return &programs[1985]
+		return &programs[1984]
 	case "sponge":
-		return &programs[1986]
+		return &programs[1985]
 	case "sqlcmd":
-		return &programs[1987]
+		return &programs[1986]
 	case "sqlfluff":
-		return &programs[1988]
+		return &programs[1987]
 	case "sqlite":
-		return &programs[1989]
+		return &programs[1988]
 	case "sqlcipher":
-		return &programs[1990]
+		return &programs[1989]
 	case "litecli":
-		return &programs[1991]
+		return &programs[1990]
 	case "sqlite3":
-		return &programs[1992]
+		return &programs[1991]
 	case "duckdb":
-		return &programs[1993]
+		return &programs[1992]
 	case "srm":
-		return &programs[1994]
+		return &programs[1993]
 	case "ss":
-		return &programs[1995]
+		return &programs[1994]
 	case "ssh":
-		return &programs[1996]
+		return &programs[1995]
 	case "ssh-add":
-		return &programs[1997]
+		return &programs[1996]
 	case "ssh-agent":
-		return &programs[1998]
+		return &programs[1997]
 	case "ssh-copy-id":
-		return &programs[1999]
+		return &programs[1998]
 	case "ssh-keygen":
-		return &programs[2000]
+		return &programs[1999]
 	case "ssh-keyscan":
-		return &programs[2001]
+		return &programs[2000]
 	case "sshpass":
-		return &programs[2002]
+		return &programs[2001]
 	case "start-stop-daemon":
-		return &programs[2003]
+		return &programs[2002]
 	case "stat":
-		return &programs[2004]
+		return &programs[2003]
 	case "staticcheck":
-		return &programs[2005]
+		return &programs[2004]
 	case "stdbuf":
-		return &programs[2006]
+		return &programs[2005]
 	case "stern":
-		return &programs[2007]
+		return &programs[2006]
 	case "strace":
-		return &programs[2008]
+		return &programs[2007]
 	case "strings":
-		return &programs[2009]
+		return &programs[2008]
 	case "stty":
-		return &programs[2010]
+		return &programs[2009]
 	case "stubgen":
-		return &programs[2011]
+		return &programs[2010]
 	case "stylelint":
-		return &programs[2012]
+		return &programs[2011]
 	case "su":
-		return &programs[2013]
+		return &programs[2012]
 	case "sudo":
-		return &programs[2014]
+		return &programs[2013]
 	case "sudoedit":
-		return &programs[2015]
+		return &programs[2014]
 	case "svgo":
-		return &programs[2016]
+		return &programs[2015]
 	case "svn":
-		return &programs[2017]
+		return &programs[2016]
 	case "sw_vers":
-		return &programs[2018]
+		return &programs[2017]
 	case "system_profiler":
-		return &programs[2019]
+		return &programs[2018]
 	case "vm_stat":
-		return &programs[2020]
+		return &programs[2019]
 	case "swapon":
-		return &programs[2021]
+		return &programs[2020]
 	case "swift":
-		return &programs[2022]
+		return &programs[2021]
 	case "sync":
-		return &programs[2023]
+		return &programs[2022]
 	case "sysctl":
-		return &programs[2024]
+		return &programs[2023]
 	case "systemctl":
-		return &programs[2025]
+		return &programs[2024]
 	case "systemd-analyze":
-		return &programs[2026]
+		return &programs[2025]
 	case "systemd-cgls":
-		return &programs[2027]
+		return &programs[2026]
 	case "systemd-cgtop":
-		return &programs[2028]
+		return &programs[2027]
 	case "systemd-detect-virt":
-		return &programs[2029]
+		return &programs[2028]
 	case "systemd-path":
-		return &programs[2030]
+		return &programs[2029]
 	case "systemd-inhibit":
-		return &programs[2031]
+		return &programs[2030]
 	case "systemd-nspawn":
-		return &programs[2032]
+		return &programs[2031]
 	case "systemd-resolve":
-		return &programs[2033]
+		return &programs[2032]
 	case "portablectl":
-		return &programs[2034]
+		return &programs[2033]
 	case "homectl":
-		return &programs[2035]
+		return &programs[2034]
 	case "userdbctl":
-		return &programs[2036]
+		return &programs[2035]
 	case "oomctl":
-		return &programs[2037]
+		return &programs[2036]
 	case "systemd-run":
-		return &programs[2038]
+		return &programs[2037]
 	case "systemd-tmpfiles":
-		return &programs[2039]
+		return &programs[2038]
 	case "tac":
-		return &programs[2040]
+		return &programs[2039]
 	case "tail":
-		return &programs[2041]
+		return &programs[2040]
 	case "tar":
-		return &programs[2042]
+		return &programs[2041]
 	case "task":
-		return &programs[2043]
+		return &programs[2042]
 	case "go-task":
-		return &programs[2044]
+		return &programs[2043]
 	case "taskset":
-		return &programs[2045]
+		return &programs[2044]
 	case "tclsh":
-		return &programs[2046]
+		return &programs[2045]
 	case "wish":
-		return &programs[2047]
+		return &programs[2046]
 	case "tclsh8.6":
-		return &programs[2048]
+		return &programs[2047]
 	case "expectk":
-		return &programs[2049]
+		return &programs[2048]
 	case "tcpdump":
-		return &programs[2050]
+		return &programs[2049]
 	case "tee":
-		return &programs[2051]
+		return &programs[2050]
 	case "telnet":
-		return &programs[2052]
+		return &programs[2051]
 	case "terraform":
-		return &programs[2053]
+		return &programs[2052]
 	case "tofu":
-		return &programs[2054]
+		return &programs[2053]
 	case "terragrunt":
-		return &programs[2055]
+		return &programs[2054]
 	case "test":
-		return &programs[2056]
+		return &programs[2055]
 	case "[":
-		return &programs[2057]
+		return &programs[2056]
 	case "tflint":
-		return &programs[2058]
+		return &programs[2057]
 	case "tftp":
-		return &programs[2059]
+		return &programs[2058]
 	case "tiffinfo":
-		return &programs[2060]
+		return &programs[2059]
 	case "time":
-		return &programs[2061]
+		return &programs[2060]
 	case "timedatectl":
-		return &programs[2062]
+		return &programs[2061]
 	case "hostnamectl":
-		return &programs[2063]
+		return &programs[2062]
 	case "localectl":
-		return &programs[2064]
+		return &programs[2063]
 	case "networkctl":
-		return &programs[2065]
+		return &programs[2064]
 	case "timeit":
-		return &programs[2066]
+		return &programs[2065]
 	case "timeout":
-		return &programs[2067]
+		return &programs[2066]
 	case "times":
-		return &programs[2068]
+		return &programs[2067]
 	case "suspend":
+		return &programs[2068]
+	case "tload":
 		return &programs[2069]
 	case "tmutil":
 		return &programs[2070]
@@ -4799,6 +4799,8 @@ func effectOf(word string) Effect {
 		return EffExec
 	case "follow":
 		return EffFollow
+	case "glob":
+		return EffGlob
 	case "in-place":
 		return EffInPlace
 	case "input":
@@ -4858,7 +4860,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 224
+const Risks = 228
 
 var risks = [Risks][]Row{
 	1: {
@@ -4920,7 +4922,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "reaches another host"},
 	},
 	15: {
-		{Subs: "secretsmanager/get-secret-value ssm/get-parameter* */get-*-password* */get-session-token */get-authorization-token", Class: Moderate, Cause: "shows a secret"},
+		{Subs: "ssm/get-parameter* */get-*password* */get-*token* */get-*credential* */get-*secret* */get-*login* */get-api-key* */get-instance-access-details glue/get-connection*", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help */help */*/help", Class: Safe, Cause: "read-only"},
 		{Subs: "sts/get-caller-identity configure/list", Class: Safe, Cause: "read-only"},
 		{Subs: "*/describe-* */list-* */get-* s3/ls logs/tail", Class: Safe, Cause: "read-only: asks another host"},
@@ -4931,6 +4933,7 @@ var risks = [Risks][]Row{
 	16: {
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Subs: "version find", Class: Safe, Cause: "read-only"},
+		{Subs: "*/keys/list */*/keys/list */*/*/keys/list */keys/show */*/keys/show */list-*key* */*/list-*key* */*/*/list-*key* */list-publishing-* */*/list-publishing-* */list-*connection* */*/list-*connection* */list-*secret* */*/list-*secret* */credential*/show */*/credential*/show */secret/show */*/secret/show */connection-string/show */connection-string/list */*/connection-string/list */*/connection-string/show */*/appsettings/list", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "*/list */show */*/list */*/show */*/*/list */*/*/show */list-* */*/list-*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "*/delete */*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
@@ -4968,6 +4971,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	24: {
+		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "list ls deps uses outdated config doctor leaves", Class: Safe, Cause: "read-only"},
 		{Subs: "info search home desc cat", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install reinstall upgrade tap", Class: Moderate, Cause: "installs a package"},
@@ -5087,7 +5091,7 @@ var risks = [Risks][]Row{
 	},
 	48: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
-		{Subs: "ls digest manifest config catalog validate", Class: Safe, Cause: "read-only: asks another host"},
+		{Subs: "ls digest manifest config validate", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
@@ -5147,6 +5151,7 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
 	61: {
+		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
@@ -5196,61 +5201,66 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "changes users or their rights"},
 	},
 	69: {
+		{With: "--output", Class: Moderate, Cause: "mutating operation"},
+		{Class: Safe, Cause: "read-only"},
+	},
+	70: {
 		{Subs: "get version info", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	70: {
+	71: {
 		{Subs: "get version member/list endpoint/health endpoint/status endpoint/hashkv alarm/list user/list role/list user/get role/get", Class: Safe, Cause: "read-only"},
 		{Subs: "del member/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	71: {
+	72: {
 		{With: "-i|--driver|-S|--statistics|-g|--show-ring|-a|--show-pause|-k|--show-features|-l|--show-channels|-m|--module-info|-T|--show-time-stamping|-P|--show-permaddr|-c|--show-coalesce", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	72: {
+	73: {
 		{Subs: "status ping version banned", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	73: {
+	74: {
 		{With: "-x|--exec|-X|--exec-batch", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	74: {
+	75: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	75: {
+	76: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	76: {
+	77: {
 		{With: "-delete", Class: High, Cause: "destructive operation"},
 		{With: "-exec|-execdir|-ok|-okdir", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	77: {
+	78: {
 		{With: "--list-all|--list-ports|--list-services|--state|--get-zones|--get-active-zones", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	78: {
+	79: {
+		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	79: {
+	80: {
 		{Subs: "get logs tree trace check stats events version diff", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	80: {
+	81: {
 		{Subs: "status logs version apps/list releases regions/list machine/list", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy apps/destroy machine/destroy volumes/destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	81: {
+	82: {
 		{Subs: "auth/print-access-token auth/print-identity-token auth/application-default/print-access-token", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help topic version info config/list config/get-value", Class: Safe, Cause: "read-only"},
 		{Subs: "logging/read logging/logs/list", Class: Safe, Cause: "read-only: asks another host"},
@@ -5258,7 +5268,7 @@ var risks = [Risks][]Row{
 		{Subs: "*/delete */*/delete */*/*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	82: {
+	83: {
 		{Subs: "list environment contents outdated which", Class: Safe, Cause: "read-only"},
 		{Subs: "search info dependency", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install update", Class: Moderate, Cause: "installs a package"},
@@ -5266,7 +5276,7 @@ var risks = [Risks][]Row{
 		{Subs: "push yank owner", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	83: {
+	84: {
 		{Subs: "pr/* issue/* repo/view release/view", With: "-w|--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "*/list */view */status */checks */diff search/*", With: "--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view", Class: Safe, Cause: "read-only: asks another host"},
@@ -5279,7 +5289,7 @@ var risks = [Risks][]Row{
 		{Subs: "repo/delete release/delete secret/delete run/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	84: {
+	85: {
 		{Subs: "fsck", With: "--lost-found", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "status log diff show rev-parse blame annotate shortlog describe cat-file ls-files ls-tree for-each-ref rev-list name-rev grep count-objects var version help whatchanged show-ref show-branch merge-base diff-tree diff-files diff-index range-diff cherry check-ignore check-attr check-ref-format verify-commit verify-tag fsck bisect/log worktree/list stash/list stash/show remote/get-url submodule/status notes/list notes/show lfs/ls-files lfs/status reflog/show config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "branch", With: "-d|--delete|-D", Class: Moderate, Cause: "mutating operation: deletes a branch"},
@@ -5291,6 +5301,8 @@ var risks = [Risks][]Row{
 		{Subs: "tag", With: "-l|--list|-n|--contains|--no-contains|--merged|--no-merged|--points-at|-v|--verify", Class: Safe, Cause: "read-only"},
 		{Subs: "tag", With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "tag", Class: Safe, Cause: "read-only"},
+		{Subs: "remote/show", With: "@*:*", Class: Moderate, Cause: "reaches another host"},
+		{Subs: "remote/show", With: "@*/*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "remote/show", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "remote", With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "remote", Class: Safe, Cause: "read-only"},
@@ -5331,13 +5343,13 @@ var risks = [Risks][]Row{
 		{Subs: "fetch pull clone ls-remote remote/update", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	85: {
+	86: {
 		{Subs: "mr/list mr/view mr/diff issue/list issue/view repo/view repo/list ci/list ci/view ci/status ci/get release/list release/view auth/status label/list", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "repo/delete release/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	86: {
+	87: {
 		{Subs: "list", With: "-export|-compiled|-mod", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "list", With: "@*@*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list", With: "-versions|-u", Class: Safe, Cause: "read-only: asks another host"},
@@ -5348,31 +5360,31 @@ var risks = [Risks][]Row{
 		{Subs: "clean fmt mod work", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	87: {
+	88: {
 		{With: "-w", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	88: {
+	89: {
 		{Class: High, Cause: "runs as another user"},
 	},
-	89: {
+	90: {
 		{Subs: "version hash", Class: Safe, Cause: "read-only"},
 		{Subs: "ls cat stat du", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	90: {
+	91: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "*/list */describe", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	91: {
+	92: {
 		{Subs: "help info verify checksum imageinfo isencrypted plugins", Class: Safe, Cause: "read-only", Free: "-plist -type"},
 		{Subs: "erasekeys", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	92: {
+	93: {
 		{Subs: "list ls get status history search/repo version lint env repo/list dependency/list verify plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "template", With: "--dependency-update", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "template", With: "--enable-dns", Class: Moderate, Cause: "fetches what files name"},
@@ -5381,520 +5393,535 @@ var risks = [Risks][]Row{
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	93: {
+	94: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "apps ps logs releases status addons", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "apps/destroy pg/reset addons/destroy apps:destroy pg:reset addons:destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	94: {
+	95: {
 		{Subs: "push", Class: Moderate, Cause: "sends data to a host"},
 		{Subs: "strip rollback", Class: High, Cause: "destructive operation: rewrites history"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	95: {
+	96: {
 		{With: "-c|-d|-w|-r|-a|-n", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	96: {
+	97: {
 		{With: "-F|--file", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	97: {
+	98: {
 		{With: "+2", Class: High, Cause: "changes the network setup"},
 		{With: "-a|-s", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	98: {
+	99: {
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	99: {
+	100: {
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", With: "+1", Class: High, Cause: "changes the network setup"},
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", Class: Safe, Cause: "read-only"},
 		{Subs: "*/show */s */list */ls */l */lst route/get r/get ro/get", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	100: {
+	101: {
 		{With: "-L|--list|-S|--list-rules|-C|--check", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	101: {
+	102: {
 		{With: "-c|--check-only|--check|-d|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	102: {
+	103: {
+		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	103: {
+	104: {
 		{With: "--vacuum-size|--vacuum-time|--vacuum-files|--rotate|--flush|--sync|--relinquish-var|--smart-relinquish-var|--setup-keys|--update-catalog", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	104: {
+	105: {
 		{With: "@-1", Class: Forbidden, Cause: "destructive operation: ends every process"},
 		{With: "@1", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "-l|-L|--list|--table", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	105: {
+	106: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process of a name, on some systems every process"},
 	},
-	106: {
+	107: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process"},
 	},
-	107: {
+	108: {
 		{Subs: "get/kubeconfig", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get version", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	108: {
+	109: {
 		{Subs: "version config/print config/images certs/check-expiration", Class: Safe, Cause: "read-only"},
 		{Subs: "reset", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	109: {
-		{Subs: "get/secret*", With: "-o|--output", Class: Moderate, Cause: "shows a secret"},
+	110: {
+		{Subs: "get/secret* get/*,secret* get/*/secret*", With: "-o|--output|--template|--output-watch-events|-v|--v|--raw", Class: Moderate, Cause: "shows a secret"},
+		{Subs: "get", With: "-f|--filename -o|--output|--template|-v|--v", Class: Moderate, Cause: "shows what files name"},
 		{Subs: "get describe diff wait rollout/status rollout/history", With: "-k|--kustomize", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "get describe logs explain api-resources api-versions cluster-info top version options events diff wait auth/can-i auth/whoami config/view config/get-contexts config/get-clusters config/get-users config/current-context rollout/status rollout/history plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete drain", Class: Moderate, Cause: "mutating operation: deletes objects"},
 		{Subs: "exec run debug attach", Class: Moderate, Cause: "mutating operation: runs a program in the cluster"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	110: {
+	111: {
 		{With: "-d", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	111: {
+	112: {
 		{With: "-C|--clear|-S|--set", Class: High, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	112: {
+	113: {
 		{Subs: "list print blame hostinfo dumpstate help version print-disabled print-cache", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	113: {
+	114: {
 		{Class: Moderate, Cause: "mutating operation: deletes objects"},
 	},
-	114: {
+	115: {
 		{With: "-f|-t|-tt|-T|-y|-o", Class: Moderate, Cause: "reads or writes files beside the search"},
 		{With: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	115: {
+	116: {
 		{With: "-p|--print-cache", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	116: {
+	117: {
 		{With: "@+*", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	117: {
+	118: {
 		{With: "-info|-archs|-detailed_info|-verify_arch", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	118: {
+	119: {
 		{Subs: "reboot poweroff halt", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Subs: "list-* *-status show-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	119: {
+	120: {
 		{With: "-d|--debug|--version", Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	120: {
+	121: {
 		{With: "-l|--list|-a|--all", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	121: {
+	122: {
 		{With: "-dump", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	122: {
+	123: {
 		{Subs: "list list-images status show show-image image-status", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "shell login", Class: High, Cause: "runs as another user"},
 		{Subs: "poweroff reboot terminate kill remove", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	123: {
+	124: {
 		{With: "--zero-superblock", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-D|--detail|-E|--examine|-Q|--query", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	124: {
+	125: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	125: {
+	126: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	126: {
+	127: {
 		{With: "+1", Class: High, Cause: "needs root"},
 		{With: "-a|--all", Class: High, Cause: "needs root"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	127: {
+	128: {
 		{With: "-f|-F|-r|-w|-W", Class: High, Cause: "destructive operation on a disk"},
 		{With: "-l|-ll|-v", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	128: {
+	129: {
 		{Subs: "status ping version processlist variables extended-status", Class: Safe, Cause: "read-only"},
 		{Subs: "drop shutdown", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	129: {
+	130: {
 		{Subs: "get status info help", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	130: {
+	131: {
 		{With: "-listallnetworkservices|-listnetworkserviceorder|-listallhardwareports|-listvalidmedia|-listVLANs|-listlocations|-listpreferredwirelessnetworks|-getinfo|-getdnsservers|-getsearchdomains|-getcurrentlocation|-getcomputername|-getairportnetwork|-getairportpower|-getwebproxy|-getMTU|-getmacaddress", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	131: {
+	132: {
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	132: {
+	133: {
 		{Subs: "list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	133: {
+	134: {
 		{With: "-v|-V|-h|-?", Class: Safe, Cause: "read-only"},
 		{With: "-t|-T", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: High, Cause: "mutating operation on a service"},
 	},
-	134: {
+	135: {
 		{Subs: "*/show */status */list */wifi/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	135: {
+	136: {
 		{Subs: "status version node/status job/status job/inspect alloc/status alloc/logs server/members job/plan", Class: Safe, Cause: "read-only"},
 		{Subs: "stop job/stop system/gc", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	136: {
+	137: {
 		{With: "-p|--peers", Class: Safe, Cause: "read-only", Free: "-n -c"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	137: {
+	138: {
 		{With: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", Class: Safe, Cause: "read-only", Free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
 		{With: "+0 --help|-h", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	138: {
+	139: {
 		{Subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", Class: Safe, Cause: "read-only"},
 		{Subs: "format sanitize write write-zeroes dsm", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	139: {
+	140: {
 		{Subs: "version help list", Class: Safe, Cause: "read-only", Free: "-a -commands -digest-commands -cipher-commands -b -o -f -p -d -v"},
 		{Subs: "x509", With: "-noout", Class: Safe, Cause: "read-only", Free: "-in -inform -subject -issuer -startdate -enddate -dates -serial -fingerprint -text -pubkey -modulus -email -hash -purpose -sha256 -sha1 -md5 -ext -checkend -nameopt"},
 		{Subs: "s_client s_time", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	140: {
+	141: {
 		{With: "-Q|--query", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -s|--search", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -i|--info", Class: Safe, Cause: "read-only"},
 		{With: "-R|--remove", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	141: {
+	142: {
 		{Subs: "*/print", With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "*/print", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	142: {
+	143: {
 		{With: "--dry-run", Class: Safe, Cause: "read-only", Free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	143: {
+	144: {
 		{Subs: "status get list config pending showcmd listsnapshot cloudinit/dump", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy delete unlink rollback delsnapshot", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	144: {
+	145: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	145: {
+	146: {
 		{With: "-f", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	146: {
+	147: {
 		{Subs: "list show freeze check help inspect debug config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "index/versions", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	147: {
+	148: {
 		{With: "--packages|--pkgs|--pkgs-plist|--files|--export-plist|--pkg-info|--file-info|--groups|--check-signature|--payload-files", Class: Safe, Cause: "read-only", Free: "--volume --only-files --only-dirs --regexp --verbose"},
 		{Class: High, Cause: "removes a package"},
 	},
-	148: {
+	149: {
 		{With: "-convert|-insert|-replace|-remove|-extract|-create|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only", Free: "-p -lint -type -help -s -h"},
 	},
-	149: {
+	150: {
 		{Subs: "publish unpublish deprecate dist-tag owner access token npm/publish", Class: High, Cause: "publishes to others"},
 		{Subs: "install i add ci update up upgrade import link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	150: {
+	151: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	151: {
+	152: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	152: {
+	153: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	153: {
+	154: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "stack/ls whoami", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	154: {
+	155: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	155: {
+	156: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	156: {
+	157: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	157: {
+	158: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	158: {
+	159: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	159: {
+	160: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	160: {
+	161: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	161: {
+	162: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	162: {
+	163: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	163: {
+	164: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	164: {
+	165: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	165: {
+	166: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", With: "@:*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "listremotes version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	166: {
+	167: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	167: {
+	168: {
+		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
+		{Class: Safe, Cause: "read-only"},
+	},
+	169: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	168: {
+	170: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	169: {
+	171: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	170: {
+	172: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	171: {
+	173: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	172: {
+	174: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	173: {
+	175: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	174: {
+	176: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	175: {
-		{Class: Moderate, Cause: "sends data to a host"},
-	},
-	176: {
-		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
-		{Class: Moderate, Cause: "changes the network setup"},
-	},
 	177: {
-		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
-		{Class: Moderate, Cause: "shows a secret"},
+		{With: "-o", Class: Moderate, Cause: "mutating operation"},
+		{Class: Safe, Cause: "read-only"},
 	},
 	178: {
-		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
+		{With: "@@*", Class: Moderate, Cause: "reads what a file names"},
 		{Class: Safe, Cause: "read-only"},
 	},
 	179: {
+		{Class: Moderate, Cause: "sends data to a host"},
+	},
+	180: {
+		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
+		{Class: Moderate, Cause: "changes the network setup"},
+	},
+	181: {
+		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
+		{Class: Moderate, Cause: "shows a secret"},
+	},
+	182: {
+		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
+		{Class: Safe, Cause: "read-only"},
+	},
+	183: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	180: {
+	184: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	181: {
+	185: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	182: {
+	186: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	183: {
+	187: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	184: {
+	188: {
 		{Subs: "manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "inspect list-tags", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	185: {
+	189: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	186: {
+	190: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	187: {
+	191: {
 		{Subs: "list version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "info find", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	188: {
+	192: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	189: {
+	193: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	190: {
+	194: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	191: {
+	195: {
 		{Subs: "status st stat help", Class: Safe, Cause: "read-only"},
 		{Subs: "log diff info list ls cat blame annotate praise propget proplist", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	192: {
+	196: {
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "--help --version"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	193: {
+	197: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	194: {
+	198: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	195: {
+	199: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	196: {
+	200: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	197: {
+	201: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	198: {
+	202: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	199: {
+	203: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	200: {
+	204: {
 		{Subs: "output", With: "-json|-raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "output", With: "+1", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "show", With: "-json", Class: Moderate, Cause: "shows a secret"},
@@ -5908,42 +5935,42 @@ var risks = [Risks][]Row{
 		{With: "+0 -help|-version|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	201: {
+	205: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	202: {
+	206: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	203: {
+	207: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	204: {
+	208: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	205: {
+	209: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	206: {
+	210: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	207: {
+	211: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	208: {
+	212: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	209: {
+	213: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -5951,68 +5978,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	210: {
+	214: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	211: {
+	215: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	212: {
+	216: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	213: {
+	217: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	214: {
+	218: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	215: {
+	219: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	216: {
+	220: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	217: {
+	221: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	218: {
+	222: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	219: {
+	223: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	220: {
+	224: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	221: {
+	225: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	222: {
+	226: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	223: {
+	227: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -6599,7 +6626,7 @@ var programs = [...]Program{
 	{Name: "local", Style: POSIX, Operands: Assigns, Options: options299, Risk: 2, Special: "declare"},
 	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options299, Risk: 2, Special: "declare"},
 	{Name: "defaults", Operands: Unread, Risk: 56, Settings: settings300, Facts: Outside},
-	{Name: "delta", Operands: Unread, Options: options301, Risk: 3},
+	{Name: "delta", Operands: Reads, Options: options301, Risk: 3},
 	{Name: "delv", Options: options302},
 	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options303}, Subs: subs318, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno"},
 	{Name: "depcheck", Style: Exact, Operands: Reads, Options: options319, Workdir: true},
@@ -6697,16 +6724,13 @@ var programs = [...]Program{
 	{Name: "dropdb", Options: options493, Risk: 67, Facts: Outside},
 	{Name: "dropuser", Options: options493, Risk: 67, Facts: Outside},
 	{Name: "dscl", Risk: 68, Wordless: true},
-	{Name: "dstat", Risk: 3, Wordless: true},
-	{Name: "lsscsi", Risk: 3, Wordless: true},
-	{Name: "lvdisplay", Risk: 3, Wordless: true},
-	{Name: "mdls", Risk: 3, Wordless: true},
-	{Name: "modinfo", Risk: 3, Wordless: true},
-	{Name: "pvdisplay", Risk: 3, Wordless: true},
-	{Name: "repoquery", Risk: 3, Wordless: true},
-	{Name: "sar", Risk: 3, Wordless: true},
-	{Name: "tload", Risk: 3, Wordless: true},
-	{Name: "vgdisplay", Risk: 3, Wordless: true},
+	{Name: "dstat", Risk: 69, Wordless: true},
+	{Name: "lsscsi", Risk: 69, Wordless: true},
+	{Name: "lvdisplay", Risk: 69, Wordless: true},
+	{Name: "mdls", Risk: 69, Wordless: true},
+	{Name: "modinfo", Risk: 69, Wordless: true},
+	{Name: "pvdisplay", Risk: 69, Wordless: true},
+	{Name: "vgdisplay", Risk: 69, Wordless: true},
 	{Name: "du", Operands: Names, Options: options494, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "dust", Operands: Unread, Options: options495, Risk: 3},
 	{Name: "duf", Operands: Unread, Options: options495, Risk: 3},
@@ -6715,7 +6739,7 @@ var programs = [...]Program{
 	{Name: "echo", Style: NoOpts, Risk: 3, Safe: true, Special: "echo"},
 	{Name: "ed", Operands: Outputs, Options: options497, Facts: Interpreter, Stdin: true},
 	{Name: "red", Operands: Outputs, Options: options497, Facts: Interpreter, Stdin: true},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options59, Risk: 69, Facts: Outside},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options59, Risk: 70, Facts: Outside},
 	{Name: "elfedit", Operands: Outputs, Options: options498},
 	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options499},
 	{Name: "enable", Style: POSIX, Operands: Unread, Options: options500, Risk: 1, Special: "enable"},
@@ -6729,8 +6753,8 @@ var programs = [...]Program{
 	{Name: "standard", Operands: Reads, Options: options505, Facts: Packaged, Workdir: true},
 	{Name: "semistandard", Operands: Reads, Options: options505, Facts: Packaged, Workdir: true},
 	{Name: "ts-standard", Operands: Reads, Options: options505, Facts: Packaged, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options506, Subs: subs511, Risk: 70, Secrets: 13, Facts: Outside, Inherit: true},
-	{Name: "ethtool", Operands: Unread, Risk: 71},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options506, Subs: subs511, Risk: 71, Secrets: 13, Facts: Outside, Inherit: true},
+	{Name: "ethtool", Operands: Unread, Risk: 72},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: Interpreter, Ends: true, Special: "eval"},
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options512, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
@@ -6742,33 +6766,33 @@ var programs = [...]Program{
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "eza", Style: Exact, Operands: Names, Options: options516, Risk: 3},
 	{Name: "exa", Style: Exact, Operands: Names, Options: options516, Risk: 3},
-	{Name: "fail2ban-client", Operands: Unread, Risk: 72, Facts: Outside},
+	{Name: "fail2ban-client", Operands: Unread, Risk: 73, Facts: Outside},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Options: options517, Ends: true},
 	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options518, Risk: 36, Ends: true},
 	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options519, Risk: 1, Ends: true, Special: "fc"},
 	{Name: "fc-list", Options: options520},
 	{Name: "fc-match", Options: options520},
-	{Name: "fd", Style: Exact, Options: options521, Risk: 73},
-	{Name: "fdfind", Style: Exact, Options: options521, Risk: 73},
-	{Name: "fdisk", Operands: Unread, Risk: 74},
-	{Name: "gdisk", Operands: Unread, Risk: 74},
+	{Name: "fd", Style: Exact, Options: options521, Risk: 74},
+	{Name: "fdfind", Style: Exact, Options: options521, Risk: 74},
+	{Name: "fdisk", Operands: Unread, Risk: 75},
+	{Name: "gdisk", Operands: Unread, Risk: 75},
 	{Name: "fetch", Facts: Fetcher, Wordless: true},
 	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options522, Risk: 1},
 	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options522},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options522, Risk: 75},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options522, Risk: 76},
 	{Name: "file", Operands: Reads, Options: options523, Risk: 3},
 	{Name: "finch", Style: Exact, Operands: Unread, Options: options339, Subs: subs466, Settings: settings467, Facts: Outside, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options524, Risk: 76, Special: "find"},
+	{Name: "find", Style: Dash, Operands: Names, Options: options524, Risk: 77, Special: "find"},
 	{Name: "finger", Operands: Unread, Options: options525},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Options: options526, Risk: 31, Ends: true},
-	{Name: "firewall-cmd", Operands: Unread, Risk: 77, Facts: Outside},
+	{Name: "firewall-cmd", Operands: Unread, Risk: 78, Facts: Outside},
 	{Name: "fish", Style: POSIX, Operands: Script, Options: options527, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "flake8", Operands: Reads, Options: options528, Facts: Packaged, Workdir: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options529, Subs: subs532, Risk: 78, Also: also533, Facts: Outside, Inherit: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options529, Subs: subs532, Risk: 79, Also: also533, Facts: Outside, Inherit: true},
 	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options534, Risk: 1, Special: "flock"},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options59, Risk: 79, Facts: Outside},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 80, Also: also543, Facts: Outside, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 80, Also: also544, Facts: Outside, Inherit: true},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options59, Risk: 80, Facts: Outside},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 81, Also: also543, Facts: Outside, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 81, Also: also544, Facts: Outside, Inherit: true},
 	{Name: "fmt", Operands: Reads, Options: options545, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "fnm", Operands: Unread, Subs: subs547},
 	{Name: "n", Operands: Unread, Subs: subs547},
@@ -6925,9 +6949,9 @@ var programs = [...]Program{
 	{Name: "clang++-18", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Risk: 1, Special: "gcc"},
 	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Risk: 1, Special: "gcc"},
 	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Risk: 1, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options554, Subs: subs579, Risk: 81, Secrets: 3, Settings: settings580, Harmless: keys581, Also: also582, Facts: Outside, Inherit: true},
+	{Name: "gcloud", Style: Exact, Options: options554, Subs: subs579, Risk: 82, Secrets: 3, Settings: settings580, Harmless: keys581, Also: also582, Facts: Outside, Inherit: true},
 	{Name: "gdb", Style: Dash, Operands: Unread, Options: options583, Risk: 5, Facts: Interpreter | Interactive, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options584, Subs: subs586, Risk: 82, Abbreviates: true},
+	{Name: "gem", Operands: Unread, Options: options584, Subs: subs586, Risk: 83, Abbreviates: true},
 	{Name: "getconf", Options: options587, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "getenforce", Options: options588},
 	{Name: "sestatus", Options: options588},
@@ -6942,18 +6966,18 @@ var programs = [...]Program{
 	{Name: "emcc", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Special: "gcc"},
 	{Name: "em++", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Special: "gcc"},
 	{Name: "musl-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options282}, Special: "gcc"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options589, Subs: subs715, Risk: 83, Secrets: 14, Settings: settings716, Harmless: keys717, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Special: "gh", Hosts: "github.com api.github.com"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options589, Subs: subs715, Risk: 84, Secrets: 14, Settings: settings716, Harmless: keys717, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Special: "gh", Hosts: "github.com api.github.com"},
 	{Name: "ghc", Style: Joined, Operands: Script, Options: options718, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ghci", Style: Joined, Operands: Script, Options: options718, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runghc", Style: Joined, Operands: Script, Options: options718, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options718, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ginstall", Operands: Copy, Options: options719, Shared: [][]Option{options5}},
-	{Name: "git", Operands: Unread, Options: options720, Subs: subs853, Risk: 84, Secrets: 3, Aside: keys854, Also: also855, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "glab", Style: Exact, Operands: Unread, Options: options856, Risk: 85, Settings: settings857, Harmless: keys858, Facts: Outside},
+	{Name: "git", Operands: Unread, Options: options720, Subs: subs853, Risk: 85, Secrets: 3, Aside: keys854, Also: also855, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "glab", Style: Exact, Operands: Unread, Options: options856, Risk: 86, Settings: settings857, Harmless: keys858, Facts: Outside},
 	{Name: "glances", Options: options859, Facts: Outside},
 	{Name: "gls", Operands: Names, Options: options860, Shared: [][]Option{options5}, Safe: true},
 	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options861, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Risk: 86, Settings: settings889, Harmless: keys890, Facts: BySubcommand, Workdir: true, Special: "go"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Risk: 87, Settings: settings889, Harmless: keys890, Facts: BySubcommand, Workdir: true, Special: "go"},
 	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Settings: settings889, Harmless: keys890, Workdir: true, Special: "go"},
 	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Settings: settings889, Harmless: keys890, Workdir: true, Special: "go"},
 	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Settings: settings889, Harmless: keys890, Workdir: true, Special: "go"},
@@ -6962,7 +6986,7 @@ var programs = [...]Program{
 	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Settings: settings889, Harmless: keys890, Workdir: true, Special: "go"},
 	{Name: "gotip", Style: Dash, Operands: Unread, Options: options862, Subs: subs888, Settings: settings889, Harmless: keys890, Workdir: true, Special: "go"},
 	{Name: "god", Operands: Reads, Options: options891, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options892, Risk: 87, Facts: Editor},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options892, Risk: 88, Facts: Editor},
 	{Name: "goimports", Style: Dash, Operands: Reads, Options: options892, Facts: Editor},
 	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options892, Facts: Editor},
 	{Name: "gci", Style: Dash, Operands: Reads, Options: options892, Facts: Editor},
@@ -6970,9 +6994,9 @@ var programs = [...]Program{
 	{Name: "gojq", Operands: PatternReads, Options: options893, Shared: [][]Option{options5}, Special: "jq"},
 	{Name: "jaq", Operands: PatternReads, Options: options893, Shared: [][]Option{options5}, Special: "jq"},
 	{Name: "golangci-lint", Style: Exact, Options: options894, Subs: subs898, Inherit: true, Workdir: true},
-	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 88, Ends: true},
-	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 88, Ends: true},
-	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 88, Ends: true},
+	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 89, Ends: true},
+	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 89, Ends: true},
+	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 89, Ends: true},
 	{Name: "gpg", Operands: Unread, Options: options178, Risk: 1, Facts: Outside},
 	{Name: "gpg-agent", Operands: RunsArgs, Options: options899, Risk: 36, Facts: Outside, Ends: true},
 	{Name: "gpg2", Operands: Unread, Options: options178, Facts: Outside},
@@ -7036,11 +7060,11 @@ var programs = [...]Program{
 	{Name: "dconf", Settings: settings909, Facts: Outside, Wordless: true},
 	{Name: "gsort", Operands: Reads, Options: options910, Shared: [][]Option{options5}},
 	{Name: "gsplit", Operands: InOut, Options: options911, Shared: [][]Option{options5}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options912, Subs: subs915, Risk: 89, Facts: Outside},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options916, Shared: [][]Option{options5}, Also: also917, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options916, Shared: [][]Option{options5}, Also: also917, Special: "tar"},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options918}, Risk: 36, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options919, Shared: [][]Option{}, Risk: 36, Equal: equal378, Ends: true, Plain: true},
+	{Name: "gsutil", Style: Exact, Options: options912, Subs: subs916, Risk: 90, Facts: Outside},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options917, Shared: [][]Option{options5}, Also: also918, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options917, Shared: [][]Option{options5}, Also: also918, Special: "tar"},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options919}, Risk: 36, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options920, Shared: [][]Option{}, Risk: 36, Equal: equal378, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
@@ -7072,7 +7096,7 @@ var programs = [...]Program{
 	{Name: "puppet", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
 	{Name: "chef-client", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
 	{Name: "knife", Operands: Unread, Options: options47, Facts: Packaged, Workdir: true},
-	{Name: "guniq", Operands: InOut, Options: options920, Shared: [][]Option{options5}},
+	{Name: "guniq", Operands: InOut, Options: options921, Shared: [][]Option{options5}},
 	{Name: "gvim", Operands: Outputs, Options: options235, Facts: Outside},
 	{Name: "cursor", Operands: Outputs, Options: options235, Facts: Outside},
 	{Name: "subl", Operands: Outputs, Options: options235, Facts: Outside},
@@ -7081,133 +7105,133 @@ var programs = [...]Program{
 	{Name: "kate", Operands: Outputs, Options: options235, Facts: Outside},
 	{Name: "zed", Operands: Outputs, Options: options235, Facts: Outside},
 	{Name: "idea", Operands: Outputs, Options: options235, Facts: Outside},
-	{Name: "gwc", Operands: Reads, Options: options921, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gzip", Operands: Outputs, Options: options922, Risk: 32, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options922, Risk: 32, Beside: true},
-	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options923, Risk: 3},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options924, Risk: 2, Special: "hash"},
-	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options856, Risk: 90, Facts: Outside},
-	{Name: "hd", Operands: Reads, Options: options925, Shared: [][]Option{options5}, Safe: true},
-	{Name: "hdiutil", Operands: Unread, Risk: 91},
-	{Name: "head", Operands: Reads, Options: options926, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options927, Subs: subs944, Risk: 92, Secrets: 6, Also: also945, Facts: Outside, Inherit: true, Plugins: true},
-	{Name: "help", Style: POSIX, Options: options946, Risk: 3, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 93, Facts: Outside, Inherit: true},
-	{Name: "hexdump", Operands: Reads, Options: options925, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "hexyl", Operands: Reads, Options: options947, Risk: 3},
-	{Name: "hg", Risk: 94, Settings: settings948, Harmless: keys949, Also: also950, Wordless: true, Abbreviates: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options951, Risk: 95, Special: "history"},
+	{Name: "gwc", Operands: Reads, Options: options922, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gzip", Operands: Outputs, Options: options923, Risk: 32, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options923, Risk: 32, Beside: true},
+	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options924, Risk: 3},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options925, Risk: 2, Special: "hash"},
+	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options856, Risk: 91, Facts: Outside},
+	{Name: "hd", Operands: Reads, Options: options926, Shared: [][]Option{options5}, Safe: true},
+	{Name: "hdiutil", Operands: Unread, Risk: 92},
+	{Name: "head", Operands: Reads, Options: options927, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options928, Subs: subs945, Risk: 93, Secrets: 6, Also: also946, Facts: Outside, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options947, Risk: 3, Safe: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Risk: 94, Facts: Outside, Inherit: true},
+	{Name: "hexdump", Operands: Reads, Options: options926, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "hexyl", Operands: Reads, Options: options948, Risk: 3},
+	{Name: "hg", Risk: 95, Settings: settings949, Harmless: keys950, Also: also951, Wordless: true, Abbreviates: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options952, Risk: 96, Special: "history"},
 	{Name: "host", Options: options492, Risk: 3, Facts: NamesHosts},
 	{Name: "nslookup", Options: options492, Risk: 3, Facts: NamesHosts},
 	{Name: "getent", Options: options492, Risk: 3, Facts: NamesHosts},
 	{Name: "hostid", Shared: [][]Option{options5}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options952, Shared: [][]Option{options5}, Risk: 96, Special: "sets"},
-	{Name: "htop", Options: options953, Risk: 3, Facts: Outside | Interactive},
+	{Name: "hostname", Operands: Unread, Options: options953, Shared: [][]Option{options5}, Risk: 97, Special: "sets"},
+	{Name: "htop", Options: options954, Risk: 3, Facts: Outside | Interactive},
 	{Name: "htpasswd", Secrets: 15, Wordless: true},
-	{Name: "http", Options: options954, Secrets: 16, Facts: Fetcher},
-	{Name: "https", Options: options954, Secrets: 16, Facts: Fetcher},
-	{Name: "xh", Options: options954, Secrets: 16, Facts: Fetcher},
-	{Name: "xhs", Options: options954, Secrets: 16, Facts: Fetcher},
-	{Name: "httpie", Options: options954, Secrets: 16, Facts: Fetcher},
-	{Name: "http-server", Options: options955},
-	{Name: "serve", Options: options955},
-	{Name: "http.server", Options: options956},
-	{Name: "hwinfo", Options: options957, Risk: 3},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options958, Risk: 36},
-	{Name: "iconv", Operands: Reads, Options: options959, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "id", Options: options960, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "identify", Style: Dash, Operands: Unread, Options: options961},
-	{Name: "xlsinfo", Style: Dash, Operands: Unread, Options: options961},
-	{Name: "ifconfig", Operands: Unread, Risk: 97, Facts: Outside},
-	{Name: "iftop", Options: options962, Facts: Outside},
+	{Name: "http", Options: options955, Secrets: 16, Facts: Fetcher},
+	{Name: "https", Options: options955, Secrets: 16, Facts: Fetcher},
+	{Name: "xh", Options: options955, Secrets: 16, Facts: Fetcher},
+	{Name: "xhs", Options: options955, Secrets: 16, Facts: Fetcher},
+	{Name: "httpie", Options: options955, Secrets: 16, Facts: Fetcher},
+	{Name: "http-server", Options: options956},
+	{Name: "serve", Options: options956},
+	{Name: "http.server", Options: options957},
+	{Name: "hwinfo", Options: options958, Risk: 3},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options959, Risk: 36},
+	{Name: "iconv", Operands: Reads, Options: options960, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "id", Options: options961, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "identify", Style: Dash, Operands: Unread, Options: options962},
+	{Name: "xlsinfo", Style: Dash, Operands: Unread, Options: options962},
+	{Name: "ifconfig", Operands: Unread, Risk: 98, Facts: Outside},
+	{Name: "iftop", Options: options963, Facts: Outside},
 	{Name: "influx", Operands: Unread, Options: options139, Secrets: 17, Facts: Outside},
 	{Name: "info", Risk: 3, Wordless: true},
-	{Name: "init", Operands: Unread, Risk: 98, Also: also963},
-	{Name: "telinit", Operands: Unread, Risk: 98, Also: also963},
-	{Name: "inotifywait", Operands: Names, Options: options964},
-	{Name: "fsnotifywait", Operands: Names, Options: options964},
-	{Name: "inotifywatch", Operands: Names, Options: options965},
-	{Name: "fsnotifywatch", Operands: Names, Options: options965},
+	{Name: "init", Operands: Unread, Risk: 99, Also: also964},
+	{Name: "telinit", Operands: Unread, Risk: 99, Also: also964},
+	{Name: "inotifywait", Operands: Names, Options: options965},
+	{Name: "fsnotifywait", Operands: Names, Options: options965},
+	{Name: "inotifywatch", Operands: Names, Options: options966},
+	{Name: "fsnotifywatch", Operands: Names, Options: options966},
 	{Name: "install", Operands: Copy, Options: options719, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options299, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options299, Special: "declare"},
-	{Name: "inv", Operands: Unread, Options: options966, Also: also967, Facts: TaskRunner, Workdir: true},
-	{Name: "invoke", Operands: Unread, Options: options966, Also: also968, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "doit", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "nox", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "ant", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "sbt", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "grunt", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "gulp", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "mage", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "inxi", Operands: Unread, Options: options969},
-	{Name: "sensors", Operands: Unread, Options: options969},
-	{Name: "rocm-smi", Operands: Unread, Options: options969},
-	{Name: "ncal", Operands: Unread, Options: options969},
-	{Name: "neofetch", Operands: Unread, Options: options969},
-	{Name: "fastfetch", Operands: Unread, Options: options969},
-	{Name: "screenfetch", Operands: Unread, Options: options969},
-	{Name: "figlet", Operands: Unread, Options: options969},
-	{Name: "fortune", Operands: Unread, Options: options969},
-	{Name: "toilet", Operands: Unread, Options: options969},
-	{Name: "tput", Operands: Unread, Options: options969},
-	{Name: "reset", Operands: Unread, Options: options969},
-	{Name: "tabs", Operands: Unread, Options: options969},
-	{Name: "infocmp", Operands: Unread, Options: options969},
-	{Name: "toe", Operands: Unread, Options: options969},
-	{Name: "units", Operands: Unread, Options: options969},
-	{Name: "prtstat", Operands: Unread, Options: options969},
-	{Name: "peekfd", Operands: Unread, Options: options969},
-	{Name: "tzselect", Operands: Unread, Options: options969},
-	{Name: "ac", Operands: Unread, Options: options969},
-	{Name: "vnstat", Operands: Unread, Options: options969},
-	{Name: "ipcalc", Operands: Unread, Options: options969},
-	{Name: "sipcalc", Operands: Unread, Options: options969},
-	{Name: "procinfo", Operands: Unread, Options: options969},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options970, Risk: 27, Ends: true},
-	{Name: "iotop", Options: options971, Risk: 3, Facts: Outside},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options972, Subs: subs976, Risk: 99, Facts: Outside, Abbreviates: true},
-	{Name: "ipcs", Options: options977},
+	{Name: "inv", Operands: Unread, Options: options967, Also: also968, Facts: TaskRunner, Workdir: true},
+	{Name: "invoke", Operands: Unread, Options: options967, Also: also969, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "doit", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "nox", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "ant", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "sbt", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "grunt", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "gulp", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "mage", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "inxi", Operands: Unread, Options: options970},
+	{Name: "sensors", Operands: Unread, Options: options970},
+	{Name: "rocm-smi", Operands: Unread, Options: options970},
+	{Name: "ncal", Operands: Unread, Options: options970},
+	{Name: "neofetch", Operands: Unread, Options: options970},
+	{Name: "fastfetch", Operands: Unread, Options: options970},
+	{Name: "screenfetch", Operands: Unread, Options: options970},
+	{Name: "figlet", Operands: Unread, Options: options970},
+	{Name: "fortune", Operands: Unread, Options: options970},
+	{Name: "toilet", Operands: Unread, Options: options970},
+	{Name: "tput", Operands: Unread, Options: options970},
+	{Name: "reset", Operands: Unread, Options: options970},
+	{Name: "tabs", Operands: Unread, Options: options970},
+	{Name: "infocmp", Operands: Unread, Options: options970},
+	{Name: "toe", Operands: Unread, Options: options970},
+	{Name: "units", Operands: Unread, Options: options970},
+	{Name: "prtstat", Operands: Unread, Options: options970},
+	{Name: "peekfd", Operands: Unread, Options: options970},
+	{Name: "tzselect", Operands: Unread, Options: options970},
+	{Name: "ac", Operands: Unread, Options: options970},
+	{Name: "vnstat", Operands: Unread, Options: options970},
+	{Name: "ipcalc", Operands: Unread, Options: options970},
+	{Name: "sipcalc", Operands: Unread, Options: options970},
+	{Name: "procinfo", Operands: Unread, Options: options970},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options971, Risk: 27, Ends: true},
+	{Name: "iotop", Options: options972, Risk: 3, Facts: Outside},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options973, Subs: subs977, Risk: 100, Facts: Outside, Abbreviates: true},
+	{Name: "ipcs", Options: options978},
 	{Name: "ipmitool", Operands: Unread, Secrets: 5},
-	{Name: "iptables", Operands: Unread, Risk: 100, Facts: Outside},
-	{Name: "ipython", Operands: Unread, Options: options978, Facts: Interpreter | Packaged},
-	{Name: "ipython3", Operands: Unread, Options: options978, Facts: Interpreter | Packaged},
-	{Name: "isort", Operands: Outputs, Options: options69, Risk: 101, Facts: Editor | Packaged, Workdir: true},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options59, Risk: 102, Facts: Outside},
+	{Name: "iptables", Operands: Unread, Risk: 101, Facts: Outside},
+	{Name: "ipython", Operands: Unread, Options: options979, Facts: Interpreter | Packaged},
+	{Name: "ipython3", Operands: Unread, Options: options979, Facts: Interpreter | Packaged},
+	{Name: "isort", Operands: Outputs, Options: options69, Risk: 102, Facts: Editor | Packaged, Workdir: true},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options59, Risk: 103, Facts: Outside},
 	{Name: "iwconfig", Operands: Unread, Facts: Outside},
-	{Name: "java", Style: Joined, Operands: Script, Options: options979, Risk: 5, Facts: Interpreter, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options980, Risk: 1, Here: true},
-	{Name: "jest", Options: options981, Facts: Packaged, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options982, Subs: subs983, Settings: settings580, Harmless: keys984, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options985, Risk: 2, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options986, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options987, Risk: 103, Facts: Outside},
-	{Name: "jpeginfo", Operands: Reads, Options: options988},
+	{Name: "java", Style: Joined, Operands: Script, Options: options980, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options981, Risk: 1, Here: true},
+	{Name: "jest", Options: options982, Facts: Packaged, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options983, Subs: subs984, Settings: settings580, Harmless: keys985, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options986, Risk: 2, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options987, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options988, Risk: 104, Facts: Outside},
+	{Name: "jpeginfo", Operands: Reads, Options: options989},
 	{Name: "jq", Operands: PatternReads, Options: options893, Shared: [][]Option{options5}, Risk: 3, Secrets: 18, Special: "jq"},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options989, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options989, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "jshint", Style: Exact, Operands: Reads, Options: options990, Workdir: true},
-	{Name: "json.tool", Operands: InOut, Options: options991},
-	{Name: "jupyter", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "jupyter-lab", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "papermill", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "streamlit", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "gradio", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "chainlit", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "mlflow", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "tensorboard", Operands: Unread, Options: options978, Facts: Packaged},
-	{Name: "just", Style: Exact, Options: options992, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options993, Subs: subs1072, Settings: settings1073, Equal: equal1074, Also: also1075, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options993, Subs: subs1072, Settings: settings1073, Equal: equal1074, Also: also1075, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Also: also1081, Facts: Outside, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Settings: settings580, Harmless: keys1080, Also: also1081, Facts: Outside, Inherit: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options990, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options990, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "jshint", Style: Exact, Operands: Reads, Options: options991, Workdir: true},
+	{Name: "json.tool", Operands: InOut, Options: options992},
+	{Name: "jupyter", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "jupyter-lab", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "papermill", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "streamlit", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "gradio", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "chainlit", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "mlflow", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "tensorboard", Operands: Unread, Options: options979, Facts: Packaged},
+	{Name: "just", Style: Exact, Options: options993, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options994, Subs: subs1073, Settings: settings1074, Equal: equal1075, Also: also1076, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options994, Subs: subs1073, Settings: settings1074, Equal: equal1075, Also: also1076, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Also: also1082, Facts: Outside, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Settings: settings580, Harmless: keys1081, Also: also1082, Facts: Outside, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
@@ -7226,60 +7250,60 @@ var programs = [...]Program{
 	{Name: "opa", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "cosign", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "dive", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options59, Also: also1082, Facts: Outside},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options59, Also: also1083, Facts: Outside},
 	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "umoci", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
 	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options59, Facts: Outside},
-	{Name: "kexec", Operands: Unread, Risk: 98},
-	{Name: "reboot", Operands: Unread, Risk: 98},
-	{Name: "halt", Operands: Unread, Risk: 98},
-	{Name: "poweroff", Operands: Unread, Risk: 98},
-	{Name: "kill", Style: Dash, Options: options1083, Shared: [][]Option{options552}, Risk: 104, Equal: equal378, Facts: Outside, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options1084, Shared: [][]Option{options552}, Risk: 105, Equal: equal378, Facts: Outside},
-	{Name: "killall5", Operands: Unread, Risk: 106},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Risk: 107, Settings: settings580, Harmless: keys1080, Facts: Outside, Inherit: true},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options59, Risk: 108, Facts: Outside},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options993, Subs: subs1072, Risk: 109, Secrets: 19, Settings: settings1073, Equal: equal1074, Also: also1085, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options993, Subs: subs1072, Risk: 109, Secrets: 19, Settings: settings1073, Equal: equal1074, Also: also1086, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options59, Risk: 110, Facts: Outside},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options59, Risk: 110, Facts: Outside},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1087, Subs: subs1089, Risk: 5},
-	{Name: "last", Options: options1090, Risk: 3},
-	{Name: "lastb", Options: options1090},
-	{Name: "lastlog", Operands: Names, Options: options224, Risk: 111},
-	{Name: "latexmk", Style: Dash, Options: options1091, Workdir: true},
-	{Name: "launchctl", Operands: Unread, Risk: 112, Facts: Outside},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1092, Special: "gcc"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1093, Risk: 36, Ends: true},
+	{Name: "kexec", Operands: Unread, Risk: 99},
+	{Name: "reboot", Operands: Unread, Risk: 99},
+	{Name: "halt", Operands: Unread, Risk: 99},
+	{Name: "poweroff", Operands: Unread, Risk: 99},
+	{Name: "kill", Style: Dash, Options: options1084, Shared: [][]Option{options552}, Risk: 105, Equal: equal378, Facts: Outside, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options1085, Shared: [][]Option{options552}, Risk: 106, Equal: equal378, Facts: Outside},
+	{Name: "killall5", Operands: Unread, Risk: 107},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Risk: 108, Settings: settings580, Harmless: keys1081, Facts: Outside, Inherit: true},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options59, Risk: 109, Facts: Outside},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options994, Subs: subs1073, Risk: 110, Secrets: 19, Settings: settings1074, Equal: equal1075, Also: also1086, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options994, Subs: subs1073, Risk: 110, Secrets: 19, Settings: settings1074, Equal: equal1075, Also: also1087, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options59, Risk: 111, Facts: Outside},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options59, Risk: 111, Facts: Outside},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1088, Subs: subs1090, Risk: 5},
+	{Name: "last", Options: options1091, Risk: 3},
+	{Name: "lastb", Options: options1091},
+	{Name: "lastlog", Operands: Names, Options: options224, Risk: 112},
+	{Name: "latexmk", Style: Dash, Options: options1092, Workdir: true},
+	{Name: "launchctl", Operands: Unread, Risk: 113, Facts: Outside},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1093, Special: "gcc"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1094, Risk: 36, Ends: true},
 	{Name: "ldapadd", Risk: 1, Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldapmodify", Risk: 1, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapdelete", Risk: 113, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapsearch", Risk: 114, Secrets: 20, Facts: NamesHosts, Wordless: true},
+	{Name: "ldapdelete", Risk: 114, Secrets: 20, Facts: Outside, Wordless: true},
+	{Name: "ldapsearch", Risk: 115, Secrets: 20, Facts: NamesHosts, Wordless: true},
 	{Name: "ldapwhoami", Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldconfig", Operands: Unread, Risk: 115},
+	{Name: "ldconfig", Operands: Unread, Risk: 116},
 	{Name: "ldd", Operands: Reads, Options: options182, Risk: 5, Facts: Interpreter, Special: "gcc"},
-	{Name: "lerna", Style: Exact, Options: options1094, Subs: subs1096, Also: also1097, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "nx", Style: Exact, Options: options1094, Subs: subs1096, Also: also1098, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "less", Operands: Reads, Options: options1099, Shared: [][]Option{options5}, Risk: 116, Facts: Interactive},
-	{Name: "lessecho", Operands: Reads, Options: options1099, Shared: [][]Option{options5}},
+	{Name: "lerna", Style: Exact, Options: options1095, Subs: subs1097, Also: also1098, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "nx", Style: Exact, Options: options1095, Subs: subs1097, Also: also1099, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "less", Operands: Reads, Options: options1100, Shared: [][]Option{options5}, Risk: 117, Facts: Interactive},
+	{Name: "lessecho", Operands: Reads, Options: options1100, Shared: [][]Option{options5}},
 	{Name: "let", Style: NoOpts, Risk: 2, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options550, Secrets: 21, Facts: Outside, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options5}},
@@ -7327,83 +7351,83 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Operands: Unread, Options: options856, Facts: Outside},
 	{Name: "argo", Style: Exact, Operands: Unread, Options: options856, Facts: Outside},
 	{Name: "entire", Style: Exact, Operands: Unread, Options: options856, Facts: Outside},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Risk: 36, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Risk: 36, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Risk: 36, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Risk: 36, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Risk: 36, Ends: true},
-	{Name: "lipo", Risk: 117, Wordless: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Risk: 36, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Risk: 36, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Risk: 36, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Risk: 36, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Risk: 36, Ends: true},
+	{Name: "lipo", Risk: 118, Wordless: true},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
 	{Name: "rr", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
 	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
 	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
 	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options583, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options1101, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "locate", Operands: Names, Options: options1102, Risk: 3, Safe: true},
-	{Name: "loginctl", Operands: Unread, Risk: 118, Facts: Outside},
+	{Name: "ln", Operands: Copy, Options: options1102, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "locate", Operands: Names, Options: options1103, Risk: 3, Safe: true},
+	{Name: "loginctl", Operands: Unread, Risk: 119, Facts: Outside},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "logrotate", Operands: Unread, Risk: 119},
-	{Name: "lolcat", Operands: Reads, Options: options1103},
-	{Name: "look", Operands: PatternReads, Options: options1104, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "losetup", Operands: Unread, Risk: 120},
+	{Name: "logrotate", Operands: Unread, Risk: 120},
+	{Name: "lolcat", Operands: Reads, Options: options1104},
+	{Name: "look", Operands: PatternReads, Options: options1105, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "losetup", Operands: Unread, Risk: 121},
 	{Name: "ls", Operands: Names, Options: options860, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "lsb_release", Options: options1105},
-	{Name: "lsblk", Operands: Names, Options: options1106, Risk: 3},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options1107, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options1108, Risk: 121},
-	{Name: "lsof", Operands: Names, Options: options1109, Risk: 3, Facts: Outside},
-	{Name: "lspci", Options: options1110, Risk: 3},
-	{Name: "lsusb", Options: options1111, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1112, Risk: 36, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options1113, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1113, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1113, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1113, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1113, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1113, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1113, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lsb_release", Options: options1106},
+	{Name: "lsblk", Operands: Names, Options: options1107, Risk: 3},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options1108, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options1109, Risk: 122},
+	{Name: "lsof", Operands: Names, Options: options1110, Risk: 3, Facts: Outside},
+	{Name: "lspci", Options: options1111, Risk: 3},
+	{Name: "lsusb", Options: options1112, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1113, Risk: 36, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options1114, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1114, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1114, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1114, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1114, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1114, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1114, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1114, Subs: subs1119, Also: also1120, Facts: Outside},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options1114, Subs: subs1119, Also: also1121, Facts: Outside},
-	{Name: "lz4", Operands: Outputs, Options: options1122, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options1122, Beside: true},
-	{Name: "machinectl", Operands: Unread, Risk: 122, Facts: Outside},
-	{Name: "madge", Style: Exact, Operands: Reads, Options: options1123, Workdir: true},
-	{Name: "make", Options: options1124, Risk: 5, Also: also1125, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "gmake", Options: options1124, Risk: 5, Also: also1126, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "man", Operands: Reads, Options: options1127, Shared: [][]Option{options5}, Risk: 3, Facts: Interactive},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1128, Risk: 2, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1128, Risk: 2, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1129}, Secrets: 22, Facts: Outside},
-	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1130, Workdir: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1115, Subs: subs1120, Also: also1121, Facts: Outside},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options1115, Subs: subs1120, Also: also1122, Facts: Outside},
+	{Name: "lz4", Operands: Outputs, Options: options1123, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options1123, Beside: true},
+	{Name: "machinectl", Operands: Unread, Risk: 123, Facts: Outside},
+	{Name: "madge", Style: Exact, Operands: Reads, Options: options1124, Workdir: true},
+	{Name: "make", Options: options1125, Risk: 5, Also: also1126, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "gmake", Options: options1125, Risk: 5, Also: also1127, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "man", Operands: Reads, Options: options1128, Shared: [][]Option{options5}, Risk: 3, Facts: Interactive},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1129, Risk: 2, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1129, Risk: 2, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1130}, Secrets: 22, Facts: Outside},
+	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1131, Workdir: true},
 	{Name: "mc", Secrets: 23, Wordless: true},
-	{Name: "mcookie", Options: options1131},
-	{Name: "md5", Operands: Reads, Options: options1132},
-	{Name: "mdadm", Operands: Unread, Risk: 123},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1133, Risk: 3},
-	{Name: "mediainfo", Operands: Reads, Options: options1134},
-	{Name: "meson", Operands: Unread, Subs: subs1141, Workdir: true},
-	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options993, Subs: subs1072, Settings: settings1073, Equal: equal1074, Also: also1075, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "mcookie", Options: options1132},
+	{Name: "md5", Operands: Reads, Options: options1133},
+	{Name: "mdadm", Operands: Unread, Risk: 124},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1134, Risk: 3},
+	{Name: "mediainfo", Operands: Reads, Options: options1135},
+	{Name: "meson", Operands: Unread, Subs: subs1142, Workdir: true},
+	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options994, Subs: subs1073, Settings: settings1074, Equal: equal1075, Also: also1076, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options255, Subs: subs258, Settings: settings259, Harmless: keys260, Also: also261},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1076, Subs: subs1079, Risk: 124, Settings: settings580, Harmless: keys1080, Also: also1142, Facts: Outside, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options1143, Subs: subs1149, Settings: settings1150, Harmless: keys1151, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options1143, Subs: subs1149, Settings: settings1150, Harmless: keys1151, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1155, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1156, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mkfifo", Operands: Outputs, Options: options1157, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mknod", Operands: Outputs, Options: options1157, Shared: [][]Option{options5}, Risk: 39},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1077, Subs: subs1080, Risk: 125, Settings: settings580, Harmless: keys1081, Also: also1143, Facts: Outside, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options1144, Subs: subs1150, Settings: settings1151, Harmless: keys1152, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options1144, Subs: subs1150, Settings: settings1151, Harmless: keys1152, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs1156, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options1157, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mkfifo", Operands: Outputs, Options: options1158, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mknod", Operands: Outputs, Options: options1158, Shared: [][]Option{options5}, Risk: 39},
 	{Name: "mkswap", Operands: Unread, Risk: 54},
 	{Name: "lvremove", Operands: Unread, Risk: 54},
 	{Name: "vgremove", Operands: Unread, Risk: 54},
@@ -7421,8 +7445,8 @@ var programs = [...]Program{
 	{Name: "mke2fs", Operands: Unread, Risk: 54},
 	{Name: "blkdiscard", Operands: Unread, Risk: 54},
 	{Name: "ddrescue", Operands: Unread, Risk: 54},
-	{Name: "mktemp", Operands: Outputs, Options: options1158, Shared: [][]Option{options5}, Risk: 125, Special: "mktemp"},
-	{Name: "mocha", Options: options1159, Facts: Packaged, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options1159, Shared: [][]Option{options5}, Risk: 126, Special: "mktemp"},
+	{Name: "mocha", Options: options1160, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options139, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options139, Risk: 1, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options139, Facts: Outside},
@@ -7468,261 +7492,261 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options139, Facts: Outside},
 	{Name: "mongorestore", Operands: Unread, Options: options139, Risk: 67, Secrets: 24, Facts: Outside},
 	{Name: "mongosh", Operands: Unread, Options: options139, Risk: 47, Secrets: 24, Facts: Outside},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1160, Also: also1161, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1162, Shared: [][]Option{options5}, Risk: 116, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1163, Risk: 14, Facts: Outside, Ends: true},
-	{Name: "mount", Operands: Unread, Options: options141, Risk: 126, Facts: Outside, Special: "mount"},
-	{Name: "mtr", Options: options1164},
-	{Name: "traceroute6", Options: options1164},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1165, Subs: subs1169, Facts: Outside},
-	{Name: "multipath", Risk: 127, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1170},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1161, Also: also1162, Facts: TaskRunner, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options1163, Shared: [][]Option{options5}, Risk: 117, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1164, Risk: 14, Facts: Outside, Ends: true},
+	{Name: "mount", Operands: Unread, Options: options141, Risk: 127, Facts: Outside, Special: "mount"},
+	{Name: "mtr", Options: options1165},
+	{Name: "traceroute6", Options: options1165},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1166, Subs: subs1170, Facts: Outside},
+	{Name: "multipath", Risk: 128, Wordless: true},
+	{Name: "multitail", Operands: Reads, Options: options1171},
 	{Name: "mutool", Operands: Unread},
-	{Name: "mutt", Style: POSIX, Options: options1171, Facts: Outside, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1171, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1172, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mvn", Options: options1173, Risk: 5, Also: also1174, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnw", Options: options1173, Also: also1175, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnd", Options: options1173, Also: also1175, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1176, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1177, Risk: 47, Secrets: 22, Also: also1178, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1177, Risk: 47, Secrets: 22, Also: also1179, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1129}, Risk: 128, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1129}, Risk: 1, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1129}, Risk: 67, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1129}, Risk: 67, Secrets: 22, Facts: Outside},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1129}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mutt", Style: POSIX, Options: options1172, Facts: Outside, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1172, Facts: Outside, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1173, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mvn", Options: options1174, Risk: 5, Also: also1175, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnw", Options: options1174, Also: also1176, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnd", Options: options1174, Also: also1176, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mypy", Operands: Reads, Options: options1177, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1178, Risk: 47, Secrets: 22, Also: also1179, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1178, Risk: 47, Secrets: 22, Also: also1180, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1130}, Risk: 129, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1130}, Risk: 1, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1130}, Risk: 67, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1130}, Risk: 67, Secrets: 22, Facts: Outside},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1130}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1180},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1181},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1181},
+	{Name: "namei", Operands: Names, Options: options1181},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1182},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1182},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options72, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options72, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options72, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1182, Risk: 14},
-	{Name: "netcat", Options: options1182, Risk: 14, Also: also1183},
-	{Name: "ncat", Options: options1182, Risk: 14, Also: also1183},
-	{Name: "nc.openbsd", Options: options1182},
-	{Name: "nc.traditional", Options: options1182},
+	{Name: "nc", Options: options1183, Risk: 14},
+	{Name: "netcat", Options: options1183, Risk: 14, Also: also1184},
+	{Name: "ncat", Options: options1183, Risk: 14, Also: also1184},
+	{Name: "nc.openbsd", Options: options1183},
+	{Name: "nc.traditional", Options: options1183},
 	{Name: "ncdu", Operands: Unread, Options: options495},
 	{Name: "gdu", Operands: Unread, Options: options495},
 	{Name: "dua", Operands: Unread, Options: options495},
-	{Name: "nethogs", Options: options1184, Facts: Outside},
-	{Name: "netplan", Risk: 129, Facts: Outside, Wordless: true},
-	{Name: "netstat", Options: options1185, Risk: 3, Facts: Outside},
-	{Name: "networksetup", Operands: Unread, Risk: 130, Facts: Outside},
-	{Name: "newgrp", Risk: 131, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1160, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 132, Facts: Outside},
-	{Name: "nginx", Risk: 133, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1160, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1186, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1187, Risk: 5, Also: also1188, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1187, Risk: 5, Also: also1189, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1191, Settings: settings1192, Harmless: keys1193},
-	{Name: "nix-shell", Operands: Script, Options: options1194, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1195, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "nethogs", Options: options1185, Facts: Outside},
+	{Name: "netplan", Risk: 130, Facts: Outside, Wordless: true},
+	{Name: "netstat", Options: options1186, Risk: 3, Facts: Outside},
+	{Name: "networksetup", Operands: Unread, Risk: 131, Facts: Outside},
+	{Name: "newgrp", Risk: 132, Stdin: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1161, Workdir: true},
+	{Name: "nft", Operands: Unread, Risk: 133, Facts: Outside},
+	{Name: "nginx", Risk: 134, Wordless: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1161, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1187, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1188, Risk: 5, Also: also1189, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1188, Risk: 5, Also: also1190, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1192, Settings: settings1193, Harmless: keys1194},
+	{Name: "nix-shell", Operands: Script, Options: options1195, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1196, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "nm", Operands: Reads, Options: options182, Risk: 3, Special: "gcc"},
 	{Name: "objdump", Operands: Reads, Options: options182, Risk: 3, Special: "gcc"},
 	{Name: "readelf", Operands: Reads, Options: options182, Risk: 3, Special: "gcc"},
 	{Name: "size", Operands: Reads, Options: options182, Risk: 3, Special: "gcc"},
 	{Name: "otool", Operands: Reads, Options: options182, Risk: 3, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1196, Risk: 14, Facts: Outside},
-	{Name: "nmcli", Operands: Unread, Risk: 134, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1197, Risk: 5, Also: also1198, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1197, Risk: 5, Also: also1199, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1197, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1200, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options969, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1201, Subs: subs1208, Risk: 135, Also: also1209, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1210, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1210, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options228, Subs: subs231, Risk: 28, Secrets: 3, Settings: settings232, Harmless: keys233, Aside: keys234, Also: also1211, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
-	{Name: "npm-run-all", Options: options1212, Also: also254, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1212, Also: also254, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1212, Also: also254, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1212, Also: also254, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1213, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1214, Risk: 5, Also: also1215, Ends: true, Workdir: true},
+	{Name: "nmap", Style: Joined, Options: options1197, Risk: 14, Facts: Outside},
+	{Name: "nmcli", Operands: Unread, Risk: 135, Secrets: 26, Facts: Outside, Abbreviates: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1198, Risk: 5, Also: also1199, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1198, Risk: 5, Also: also1200, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1198, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1201, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options970, Risk: 27, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1202, Subs: subs1209, Risk: 136, Also: also1210, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1211, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1211, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options228, Subs: subs231, Risk: 28, Secrets: 3, Settings: settings232, Harmless: keys233, Aside: keys234, Also: also1212, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
+	{Name: "npm-run-all", Options: options1213, Also: also254, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1213, Also: also254, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1213, Also: also254, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1213, Also: also254, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1214, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1215, Risk: 5, Also: also1216, Ends: true, Workdir: true},
 	{Name: "nr", Also: also254, Wordless: true},
 	{Name: "wsrun", Also: also254, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1216, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "ntpq", Risk: 136, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1217, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1218, Also: also1219, Wordless: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1220, Ends: true},
-	{Name: "numfmt", Options: options1221, Shared: [][]Option{options5}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options224, Risk: 137},
-	{Name: "nvme", Operands: Unread, Risk: 138},
-	{Name: "nvtop", Operands: Unread, Options: options1222},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1223, Ends: true, Stdin: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1217, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "ntpq", Risk: 137, Facts: NamesHosts, Wordless: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1218, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1219, Also: also1220, Wordless: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1221, Ends: true},
+	{Name: "numfmt", Options: options1222, Shared: [][]Option{options5}, Safe: true},
+	{Name: "nvidia-smi", Operands: Names, Options: options224, Risk: 138},
+	{Name: "nvme", Operands: Unread, Risk: 139},
+	{Name: "nvtop", Operands: Unread, Options: options1223},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1224, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options891, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1224, Subs: subs1228, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1224, Subs: subs1228, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1229},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1235, Risk: 139, Secrets: 27, Also: also1236},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1237, Subs: subs1247, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1225, Subs: subs1229, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1225, Subs: subs1229, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1230},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1236, Risk: 140, Secrets: 27, Also: also1237},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1238, Subs: subs1248, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options59, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1248, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1252, Workdir: true},
-	{Name: "pacman", Operands: Unread, Options: options49, Subs: subs50, Risk: 140, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1253},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1254, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
-	{Name: "parted", Operands: Unread, Risk: 141},
-	{Name: "paste", Operands: Reads, Options: options1255, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1256, Shared: [][]Option{options5}, Risk: 142, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1257, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1258},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1249, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1253, Workdir: true},
+	{Name: "pacman", Operands: Unread, Options: options49, Subs: subs50, Risk: 141, Facts: Outside},
+	{Name: "pandoc", Operands: Reads, Options: options1254},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1255, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "parted", Operands: Unread, Risk: 142},
+	{Name: "paste", Operands: Reads, Options: options1256, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1257, Shared: [][]Option{options5}, Risk: 143, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1258, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1259},
 	{Name: "pbzip2", Operands: Outputs, Options: options180, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options180, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options180, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options180, Beside: true},
-	{Name: "pcre2grep", Operands: Code, Options: options1259, Shared: [][]Option{options1260}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1261, Shared: [][]Option{options1260}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1267, Risk: 143, Facts: Outside},
+	{Name: "pcre2grep", Operands: Code, Options: options1260, Shared: [][]Option{options1261}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1262, Shared: [][]Option{options1261}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1268, Risk: 144, Facts: Outside},
 	{Name: "pctrestore", Risk: 67, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1268},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1269, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1270},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Settings: settings249, Harmless: keys1280, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1286},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1287, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1287, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1287, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1287, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1287, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1269},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1270, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1271},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Settings: settings249, Harmless: keys1281, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1287},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1288, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1288, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1288, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1288, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1288, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "pg_dump", Options: options493, Risk: 1},
 	{Name: "pg_dumpall", Options: options493, Risk: 1},
 	{Name: "pg_basebackup", Options: options493, Risk: 1},
@@ -7734,113 +7758,113 @@ var programs = [...]Program{
 	{Name: "pg_isready", Options: options493, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_lsclusters", Options: options493, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_resetwal", Risk: 67, Wordless: true},
-	{Name: "pg_restore", Options: options493, Risk: 144},
+	{Name: "pg_restore", Options: options493, Risk: 145},
 	{Name: "pgbench", Options: options493, Facts: Outside},
 	{Name: "clusterdb", Options: options493, Facts: Outside},
 	{Name: "pg_ctl", Options: options493, Facts: Outside},
 	{Name: "pg_ctlcluster", Options: options493, Facts: Outside},
-	{Name: "pgrep", Options: options1288, Shared: [][]Option{options552}, Risk: 3, Equal: equal378, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1289, Risk: 5, Also: also1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1289, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1291, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1292},
-	{Name: "pidwait", Options: options1293, Shared: [][]Option{options552}, Equal: equal378, Facts: Outside},
-	{Name: "pigz", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options922, Beside: true},
-	{Name: "ping", Options: options1294, Risk: 145, Facts: NamesHosts},
-	{Name: "ping6", Options: options1294},
-	{Name: "arping", Options: options1294},
-	{Name: "fping", Options: options1294},
-	{Name: "pinky", Options: options1295, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1296, Subs: subs1303, Risk: 146, Secrets: 3, Settings: settings580, Harmless: keys1304, Also: also1305, Facts: Packaged, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1296, Subs: subs1303, Settings: settings580, Harmless: keys1304, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1296, Subs: subs1303, Risk: 146, Settings: settings580, Harmless: keys1304, Also: also1306, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1307, Subs: subs1311, Risk: 146},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1312, Risk: 39, Ends: true},
-	{Name: "pkgutil", Risk: 147, Wordless: true},
-	{Name: "pkill", Options: options1293, Shared: [][]Option{options552}, Risk: 1, Equal: equal378, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1315, Facts: Packaged, Workdir: true},
+	{Name: "pgrep", Options: options1289, Shared: [][]Option{options552}, Risk: 3, Equal: equal378, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1290, Risk: 5, Also: also1291, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1290, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1292, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1293},
+	{Name: "pidwait", Options: options1294, Shared: [][]Option{options552}, Equal: equal378, Facts: Outside},
+	{Name: "pigz", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options923, Beside: true},
+	{Name: "ping", Options: options1295, Risk: 146, Facts: NamesHosts},
+	{Name: "ping6", Options: options1295},
+	{Name: "arping", Options: options1295},
+	{Name: "fping", Options: options1295},
+	{Name: "pinky", Options: options1296, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1297, Subs: subs1304, Risk: 147, Secrets: 3, Settings: settings580, Harmless: keys1305, Also: also1306, Facts: Packaged, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1297, Subs: subs1304, Settings: settings580, Harmless: keys1305, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1297, Subs: subs1304, Risk: 147, Settings: settings580, Harmless: keys1305, Also: also1307, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1308, Subs: subs1312, Risk: 147},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1313, Risk: 39, Ends: true},
+	{Name: "pkgutil", Risk: 148, Wordless: true},
+	{Name: "pkill", Options: options1294, Shared: [][]Option{options552}, Risk: 1, Equal: equal378, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1316, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "plocate", Operands: Names, Options: options1102, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options1102, Safe: true},
-	{Name: "plutil", Risk: 148, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1316, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1317},
-	{Name: "pnpm", Style: Exact, Options: options1318, Subs: subs1323, Risk: 149, Secrets: 3, Settings: settings1324, Harmless: keys1325, Aside: keys1326, Also: also1327, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1328, Also: also1329, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options471, Subs: subs472, Risk: 150, Also: also1330, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1271, Subs: subs1279, Risk: 151, Secrets: 29, Settings: settings249, Harmless: keys1280, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1331, Risk: 2, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1332, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1333, Subs: subs1335, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prek", Operands: Unread, Options: options1333, Subs: subs1335, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "lefthook", Operands: Unread, Options: options1333, Subs: subs1335, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "overcommit", Operands: Unread, Options: options1333, Subs: subs1335, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1336, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1337, Special: "echo"},
-	{Name: "printenv", Options: options1338, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1339, Risk: 3, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1340, Risk: 36, Ends: true},
-	{Name: "profiles", Risk: 152, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1341, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1342},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1343, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1343, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1344, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
+	{Name: "plocate", Operands: Names, Options: options1103, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options1103, Safe: true},
+	{Name: "plutil", Risk: 149, Wordless: true},
+	{Name: "pmap", Operands: Names, Options: options1317, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1318},
+	{Name: "pnpm", Style: Exact, Options: options1319, Subs: subs1324, Risk: 150, Secrets: 3, Settings: settings1325, Harmless: keys1326, Aside: keys1327, Also: also1328, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1329, Also: also1330, Ends: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options471, Subs: subs472, Risk: 151, Also: also1331, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1272, Subs: subs1280, Risk: 152, Secrets: 29, Settings: settings249, Harmless: keys1281, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1332, Risk: 2, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1333, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1334, Subs: subs1336, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prek", Operands: Unread, Options: options1334, Subs: subs1336, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "lefthook", Operands: Unread, Options: options1334, Subs: subs1336, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "overcommit", Operands: Unread, Options: options1334, Subs: subs1336, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prettier", Operands: Reads, Options: options1337, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1338, Special: "echo"},
+	{Name: "printenv", Options: options1339, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1340, Risk: 3, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1341, Risk: 36, Ends: true},
+	{Name: "profiles", Risk: 153, Wordless: true},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1342, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1343},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1344, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1344, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1345, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1345, Risk: 47, Facts: Outside | Interactive, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1346, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1160, Risk: 153, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1331, Risk: 2, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1347},
-	{Name: "pve-firewall", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 154, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 155},
-	{Name: "pveceph", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 156, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1350, Risk: 157, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 158, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 158, Facts: Outside},
+	{Name: "psql", Options: options1346, Risk: 47, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1347, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1161, Risk: 154, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1332, Risk: 2, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1348},
+	{Name: "pve-firewall", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 155, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 156},
+	{Name: "pveceph", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 157, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1351, Risk: 158, Facts: Outside},
+	{Name: "pvenode", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 159, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 159, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1353, Risk: 159, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 160, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1354, Risk: 160, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 161, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options209, Shared: [][]Option{options210}},
 	{Name: "pmxcfs", Style: Joined, Options: options209, Shared: [][]Option{options210}},
 	{Name: "pvedaemon", Style: Joined, Options: options209, Shared: [][]Option{options210}},
@@ -7851,85 +7875,86 @@ var programs = [...]Program{
 	{Name: "rados", Style: Joined, Options: options209, Shared: [][]Option{options210}},
 	{Name: "crm", Style: Joined, Options: options209, Shared: [][]Option{options210}},
 	{Name: "pcs", Style: Joined, Options: options209, Shared: [][]Option{options210}},
-	{Name: "pvesubscription", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 161},
-	{Name: "pveum", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 162, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 163},
-	{Name: "pwd", Style: POSIX, Options: options1354, Risk: 3, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1355},
-	{Name: "compileall", Operands: Outputs, Options: options1355},
-	{Name: "pycodestyle", Operands: Reads, Options: options1356, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options1356, Workdir: true},
-	{Name: "pyflakes3", Operands: Reads, Options: options1356, Workdir: true},
-	{Name: "pydoc", Options: options1357},
-	{Name: "pydocstyle", Operands: Reads, Options: options1358, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options1359, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "pyproject-build", Operands: Loads, Options: options1360},
-	{Name: "build", Operands: Loads, Options: options1360},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1361, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1361, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1361, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1361, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pyre", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "pytype", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "xenon", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "pyroma", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "interrogate", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "safety", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "pip-audit", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "ty", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "zuban", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "cfn-lint", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "curlylint", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "refurb", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "slotscheck", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "import-linter", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "lint-imports", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "deptry", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "proselint", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "vale", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "stubtest", Operands: Unread, Options: options1362, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options1363, Facts: Packaged, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options1363, Facts: Packaged, Workdir: true},
-	{Name: "pytest", Options: options1364, Settings: settings1365, Harmless: keys1366, Also: also1367, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1364, Settings: settings1365, Harmless: keys1366, Also: also1368, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1361, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1374, Risk: 143, Also: also1375, Facts: Outside},
+	{Name: "pvesubscription", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 162},
+	{Name: "pveum", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 163, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 164},
+	{Name: "pwd", Style: POSIX, Options: options1355, Risk: 3, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1356},
+	{Name: "compileall", Operands: Outputs, Options: options1356},
+	{Name: "pycodestyle", Operands: Reads, Options: options1357, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options1357, Workdir: true},
+	{Name: "pyflakes3", Operands: Reads, Options: options1357, Workdir: true},
+	{Name: "pydoc", Options: options1358},
+	{Name: "pydocstyle", Operands: Reads, Options: options1359, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options1360, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "pyproject-build", Operands: Loads, Options: options1361},
+	{Name: "build", Operands: Loads, Options: options1361},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1362, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1362, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1362, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1362, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pyre", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "pytype", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "xenon", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "pyroma", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "interrogate", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "safety", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "pip-audit", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "ty", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "zuban", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "cfn-lint", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "curlylint", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "refurb", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "slotscheck", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "import-linter", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "lint-imports", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "deptry", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "proselint", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "vale", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "stubtest", Operands: Unread, Options: options1363, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "pytest", Options: options1365, Settings: settings1366, Harmless: keys1367, Also: also1368, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1365, Settings: settings1366, Harmless: keys1367, Also: also1369, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options210}, Subs: subs1375, Risk: 144, Also: also1376, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 67, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options519, Facts: Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options139, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1222, Subs: subs1377, Workdir: true},
-	{Name: "rails", Options: options1378, Subs: subs1381, Also: also1382, Workdir: true, Abbreviates: true},
+	{Name: "radon", Operands: Unread, Options: options1223, Subs: subs1378, Workdir: true},
+	{Name: "rails", Options: options1379, Subs: subs1382, Also: also1383, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options535, Subs: subs542, Facts: Outside, Inherit: true},
-	{Name: "rake", Options: options1383, Also: also1384, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1385, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1385, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "rbd", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 164, Facts: Outside},
-	{Name: "rc-service", Operands: Unread, Also: also1386, Facts: Outside},
-	{Name: "invoke-rc.d", Operands: Unread, Also: also1386, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1387, Subs: subs1388, Risk: 165, Facts: Outside},
+	{Name: "rake", Options: options1384, Also: also1385, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1386, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1386, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rbd", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 165, Facts: Outside},
+	{Name: "rc-service", Operands: Unread, Also: also1387, Facts: Outside},
+	{Name: "invoke-rc.d", Operands: Unread, Also: also1387, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1388, Subs: subs1390, Risk: 166, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1389, Risk: 2, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1390, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1391, Risk: 2, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1392, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options903, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1391, Risk: 166, Secrets: 31, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1124, Also: also1392, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1124, Also: also1392, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1124, Also: also1392, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "redis-cli", Options: options1393, Risk: 167, Secrets: 31, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1125, Also: also1394, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1125, Also: also1394, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1125, Also: also1394, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 1, Wordless: true},
-	{Name: "resolvectl", Options: options492, Risk: 167, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1393, Subs: subs1397, Facts: Outside, Inherit: true},
+	{Name: "repoquery", Risk: 168, Wordless: true},
+	{Name: "resolvectl", Options: options492, Risk: 169, Facts: Outside | NamesHosts},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1395, Subs: subs1399, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options238, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7955,66 +7980,67 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1398, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1400, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options904, Shared: [][]Option{options5}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options904, Shared: [][]Option{options5}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1399},
-	{Name: "del", Operands: Outputs, Options: options1399},
-	{Name: "trash", Operands: Outputs, Options: options1399},
-	{Name: "trash-put", Operands: Outputs, Options: options1399},
-	{Name: "del-cli", Operands: Outputs, Options: options1399},
-	{Name: "shx", Operands: Outputs, Options: options1399},
-	{Name: "cpx", Operands: Outputs, Options: options1399},
-	{Name: "cpy", Operands: Outputs, Options: options1399},
-	{Name: "ncp", Operands: Outputs, Options: options1399},
-	{Name: "mkdirp", Operands: Outputs, Options: options1399},
-	{Name: "copyfiles", Operands: Outputs, Options: options1399},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1399},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1398},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1400, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1401, Shared: [][]Option{options5}, Risk: 168, Also: also1402},
-	{Name: "grm", Operands: Writes, Options: options1401, Shared: [][]Option{options5}, Risk: 168, Also: also1403},
-	{Name: "rmdir", Operands: Writes, Options: options1404, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1405, Workdir: true},
-	{Name: "route", Operands: Unread, Risk: 169, Facts: Outside},
+	{Name: "rimraf", Operands: Outputs, Options: options1401},
+	{Name: "del", Operands: Outputs, Options: options1401},
+	{Name: "trash", Operands: Outputs, Options: options1401},
+	{Name: "trash-put", Operands: Outputs, Options: options1401},
+	{Name: "del-cli", Operands: Outputs, Options: options1401},
+	{Name: "shx", Operands: Outputs, Options: options1401},
+	{Name: "cpx", Operands: Outputs, Options: options1401},
+	{Name: "cpy", Operands: Outputs, Options: options1401},
+	{Name: "ncp", Operands: Outputs, Options: options1401},
+	{Name: "mkdirp", Operands: Outputs, Options: options1401},
+	{Name: "copyfiles", Operands: Outputs, Options: options1401},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1401},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1400},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1402, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1403, Shared: [][]Option{options5}, Risk: 170, Also: also1404},
+	{Name: "grm", Operands: Writes, Options: options1403, Shared: [][]Option{options5}, Risk: 170, Also: also1405},
+	{Name: "rmdir", Operands: Writes, Options: options1406, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1407, Workdir: true},
+	{Name: "route", Operands: Unread, Risk: 171, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "rpm", Operands: Unread, Options: options49, Subs: subs50, Risk: 170},
+	{Name: "rpm", Operands: Unread, Options: options49, Subs: subs50, Risk: 172},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1406, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options1407, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1229, Risk: 171},
-	{Name: "rubocop", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1408, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options989, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1409, Subs: subs1413, Risk: 172, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1414, Risk: 39, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1415, Shared: [][]Option{options5}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1416, Risk: 39, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1160, Also: also254, Workdir: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1417, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1418, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1419, Subs: subs1423, Risk: 173, Settings: settings1424, Also: also1425},
-	{Name: "s3cmd", Risk: 174, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1187, Workdir: true, Obeys: "build.ninja"},
+	{Name: "rspec", Options: options1408, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options1409, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1230, Risk: 173},
+	{Name: "rubocop", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1410, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options990, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1411, Subs: subs1415, Risk: 174, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1416, Risk: 39, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1417, Shared: [][]Option{options5}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1418, Risk: 39, Stdin: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1161, Also: also254, Workdir: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1419, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1420, Facts: Editor},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1421, Subs: subs1425, Risk: 175, Settings: settings1426, Also: also1427},
+	{Name: "s3cmd", Risk: 176, Facts: Outside, Wordless: true},
+	{Name: "samu", Operands: Unread, Options: options1188, Workdir: true, Obeys: "build.ninja"},
+	{Name: "sar", Risk: 177, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
 	{Name: "xdg-open", Operands: Unread, Facts: Outside},
@@ -8047,200 +8073,201 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1426, Risk: 3},
-	{Name: "scons", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "waf", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "tup", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "redo", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "buck", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "buck2", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "pants", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "please", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "drake", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "thor", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "fab", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "lein", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "boot", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "mill", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "bleep", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "jake", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "cake", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "xmake", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "premake5", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "earthly", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "dagger", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "tilt", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "skaffold", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "garden", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "bit", Operands: Unread, Options: options966, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1427, Risk: 175, Facts: Outside, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1428, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1428, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1428, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1428, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1428, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1429, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1430},
-	{Name: "scutil", Operands: Unread, Risk: 176, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1431, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 177, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options907, Shared: [][]Option{options5}, Risk: 178, Also: also1432, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1433, Subs: subs1434, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1435, Facts: Outside},
-	{Name: "seq", Options: options1436, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 179, Also: also1437, Facts: Outside, Suffix: ".service"},
-	{Name: "set", Style: POSIX, Options: options1438, Risk: 2, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1100}, Subs: subs1439, Risk: 36, Ends: true},
-	{Name: "setcap", Operands: Unread, Risk: 131},
-	{Name: "userdel", Operands: Unread, Risk: 131},
-	{Name: "groupadd", Operands: Unread, Risk: 131},
-	{Name: "groupdel", Operands: Unread, Risk: 131},
-	{Name: "groupmod", Operands: Unread, Risk: 131},
-	{Name: "adduser", Operands: Unread, Risk: 131},
-	{Name: "deluser", Operands: Unread, Risk: 131},
-	{Name: "passwd", Operands: Unread, Risk: 131},
-	{Name: "chpasswd", Operands: Unread, Risk: 131},
-	{Name: "chsh", Operands: Unread, Risk: 131},
-	{Name: "gpasswd", Operands: Unread, Risk: 131},
-	{Name: "addgroup", Operands: Unread, Risk: 131},
-	{Name: "delgroup", Operands: Unread, Risk: 131},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1440},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1440},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1441, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1442, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 180},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1443, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options821, Risk: 131, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 181},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1428, Risk: 178},
+	{Name: "scons", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "waf", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "tup", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "redo", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "buck", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "buck2", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "pants", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "please", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "drake", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "thor", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "fab", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "lein", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "boot", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "mill", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "bleep", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "jake", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "cake", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "xmake", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "premake5", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "earthly", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "dagger", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "tilt", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "skaffold", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "garden", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "bit", Operands: Unread, Options: options967, Facts: TaskRunner, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1429, Risk: 179, Facts: Outside, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1430, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1430, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1430, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1430, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1430, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1431, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1432},
+	{Name: "scutil", Operands: Unread, Risk: 180, Facts: Outside},
+	{Name: "sdiff", Operands: Reads, Options: options1433, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "security", Operands: Unread, Risk: 181, Facts: Outside},
+	{Name: "sed", Operands: PatternReads, Options: options907, Shared: [][]Option{options5}, Risk: 182, Also: also1434, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1435, Subs: subs1436, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1437, Facts: Outside},
+	{Name: "seq", Options: options1438, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 183, Also: also1439, Facts: Outside, Suffix: ".service"},
+	{Name: "set", Style: POSIX, Options: options1440, Risk: 2, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1101}, Subs: subs1441, Risk: 36, Ends: true},
+	{Name: "setcap", Operands: Unread, Risk: 132},
+	{Name: "userdel", Operands: Unread, Risk: 132},
+	{Name: "groupadd", Operands: Unread, Risk: 132},
+	{Name: "groupdel", Operands: Unread, Risk: 132},
+	{Name: "groupmod", Operands: Unread, Risk: 132},
+	{Name: "adduser", Operands: Unread, Risk: 132},
+	{Name: "deluser", Operands: Unread, Risk: 132},
+	{Name: "passwd", Operands: Unread, Risk: 132},
+	{Name: "chpasswd", Operands: Unread, Risk: 132},
+	{Name: "chsh", Operands: Unread, Risk: 132},
+	{Name: "gpasswd", Operands: Unread, Risk: 132},
+	{Name: "addgroup", Operands: Unread, Risk: 132},
+	{Name: "delgroup", Operands: Unread, Risk: 132},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1442},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1442},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1443, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1444, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "sfdisk", Operands: Unread, Risk: 184},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1445, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options821, Risk: 132, Ends: true},
+	{Name: "sgdisk", Operands: Unread, Risk: 185},
 	{Name: "shasum", Operands: Reads, Options: options128, Shared: [][]Option{options5}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1444, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1445, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1446, Risk: 2, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1447, Shared: [][]Option{options5}, Risk: 67},
-	{Name: "shuf", Operands: Reads, Options: options1448, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 182, Also: also1449},
-	{Name: "sips", Risk: 183, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options59, Risk: 184, Secrets: 33, Facts: Outside},
-	{Name: "slabtop", Options: options1450},
-	{Name: "sleep", Options: options1451, Shared: [][]Option{options5}, Risk: 185, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 186},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1446, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1447, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1448, Risk: 2, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1449, Shared: [][]Option{options5}, Risk: 67},
+	{Name: "shuf", Operands: Reads, Options: options1450, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 186, Also: also1451},
+	{Name: "sips", Risk: 187, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options59, Risk: 188, Secrets: 33, Facts: Outside},
+	{Name: "slabtop", Options: options1452},
+	{Name: "sleep", Options: options1453, Shared: [][]Option{options5}, Risk: 189, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 190},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "snap", Operands: Unread, Options: options49, Subs: subs50, Risk: 187, Facts: Outside},
+	{Name: "snap", Operands: Unread, Options: options49, Subs: subs50, Risk: 191, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options856, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1452, Risk: 14},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1453, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1454, Risk: 14},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1455, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options910, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 188},
-	{Name: "sphinx-build", Operands: InOut, Options: options1454, Workdir: true},
+	{Name: "spctl", Operands: Unread, Risk: 192},
+	{Name: "sphinx-build", Operands: InOut, Options: options1456, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options911, Shared: [][]Option{options5}, Risk: 1, Here: true},
-	{Name: "sponge", Operands: Outputs, Options: options1455, Shared: [][]Option{options5}, Facts: Editor},
-	{Name: "sqlcmd", Operands: Unread, Options: options139, Risk: 189, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1456, Subs: subs1459, Inherit: true, Workdir: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1460, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1460, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1460, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1460, Risk: 47, Facts: Interactive, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1460, Risk: 47, Facts: Interactive, Stdin: true},
+	{Name: "sponge", Operands: Outputs, Options: options1457, Shared: [][]Option{options5}, Facts: Editor},
+	{Name: "sqlcmd", Operands: Unread, Options: options139, Risk: 193, Secrets: 5, Facts: Outside},
+	{Name: "sqlfluff", Operands: Unread, Options: options1458, Subs: subs1461, Inherit: true, Workdir: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1462, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1462, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1462, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1462, Risk: 47, Facts: Interactive, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1462, Risk: 47, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 67, Wordless: true},
-	{Name: "ss", Options: options1185, Risk: 190, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1461, Risk: 14, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1462, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1463, Ends: true},
-	{Name: "ssh-copy-id", Options: options1464, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1465, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1466, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1467, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1468},
-	{Name: "stat", Operands: Names, Options: options1469, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1470, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1471, Risk: 27, Ends: true, Plain: true},
+	{Name: "ss", Options: options1186, Risk: 194, Facts: Outside},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1463, Risk: 14, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1464, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1465, Ends: true},
+	{Name: "ssh-copy-id", Options: options1466, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1467, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1468, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1469, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1470},
+	{Name: "stat", Operands: Names, Options: options1471, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1472, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1473, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options59, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1472, Risk: 5, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1473, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1474, Shared: [][]Option{options5}},
-	{Name: "stubgen", Operands: Reads, Options: options1475, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1476, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1477, Risk: 39, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1474, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1475, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1476, Shared: [][]Option{options5}},
+	{Name: "stubgen", Operands: Reads, Options: options1477, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1478, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1479, Risk: 39, Facts: Interpreter | Interactive, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options496, Risk: 39, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1478, Risk: 39},
-	{Name: "svgo", Operands: Outputs, Options: options1479, Workdir: true},
-	{Name: "svn", Risk: 191, Settings: settings1480, Also: also1481, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options969, Risk: 192},
-	{Name: "system_profiler", Operands: Unread, Options: options969, Risk: 192},
-	{Name: "vm_stat", Operands: Unread, Options: options969, Risk: 192},
-	{Name: "swapon", Operands: Unread, Risk: 193},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1482, Subs: subs1484, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1485, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 194},
-	{Name: "systemctl", Operands: Unread, Options: options1486, Subs: subs1487, Risk: 195, Settings: settings1488, Also: also1489, Facts: Outside, Inherit: true, Suffix: ".service"},
-	{Name: "systemd-analyze", Operands: Unread, Risk: 196, Facts: Outside},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1480, Risk: 39},
+	{Name: "svgo", Operands: Outputs, Options: options1481, Workdir: true},
+	{Name: "svn", Risk: 195, Settings: settings1482, Also: also1483, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options970, Risk: 196},
+	{Name: "system_profiler", Operands: Unread, Options: options970, Risk: 196},
+	{Name: "vm_stat", Operands: Unread, Options: options970, Risk: 196},
+	{Name: "swapon", Operands: Unread, Risk: 197},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1484, Subs: subs1486, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1487, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "sysctl", Operands: Unread, Risk: 198},
+	{Name: "systemctl", Operands: Unread, Options: options1488, Subs: subs1489, Risk: 199, Settings: settings1490, Also: also1491, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemd-analyze", Operands: Unread, Risk: 200, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1490, Risk: 36, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 36, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 39, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1491, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 197, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1492, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1493, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options916, Shared: [][]Option{options5}, Risk: 198, Also: also1494, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1495, Also: also1496, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1495, Also: also1497, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1498, Risk: 27, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1493, Risk: 5, Ends: true},
+	{Name: "systemd-tmpfiles", Risk: 201, Wordless: true},
+	{Name: "tac", Operands: Reads, Options: options1494, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1495, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options917, Shared: [][]Option{options5}, Risk: 202, Also: also1496, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1497, Also: also1498, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1497, Also: also1499, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1500, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1499, Risk: 199, Facts: Outside},
-	{Name: "tee", Operands: Outputs, Options: options1455, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1500, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1237, Subs: subs1247, Risk: 200, Also: also1501, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1237, Subs: subs1247, Risk: 200, Also: also1502, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1237, Subs: subs1247, Risk: 201, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1501, Risk: 203, Facts: Outside},
+	{Name: "tee", Operands: Outputs, Options: options1457, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1502, Risk: 14, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1238, Subs: subs1248, Risk: 204, Also: also1503, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1238, Subs: subs1248, Risk: 204, Also: also1504, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1238, Subs: subs1248, Risk: 205, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1503, Workdir: true},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1505, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
-	{Name: "tiffinfo", Operands: Reads, Options: options1504},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options918}, Risk: 27, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 158, Facts: Outside},
-	{Name: "hostnamectl", Operands: Unread, Risk: 158, Facts: Outside},
-	{Name: "localectl", Operands: Unread, Risk: 158, Facts: Outside},
-	{Name: "networkctl", Operands: Unread, Risk: 158, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1505},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options919, Shared: [][]Option{}, Risk: 27, Equal: equal378, Ends: true, Plain: true},
+	{Name: "tiffinfo", Operands: Reads, Options: options1506},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options919}, Risk: 27, Ends: true, Plain: true},
+	{Name: "timedatectl", Operands: Unread, Risk: 159, Facts: Outside},
+	{Name: "hostnamectl", Operands: Unread, Risk: 159, Facts: Outside},
+	{Name: "localectl", Operands: Unread, Risk: 159, Facts: Outside},
+	{Name: "networkctl", Operands: Unread, Risk: 159, Facts: Outside},
+	{Name: "timeit", Operands: Code, Options: options1507},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options920, Shared: [][]Option{}, Risk: 27, Equal: equal378, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Safe: true},
-	{Name: "tmutil", Operands: Unread, Risk: 202, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1506, Subs: subs1509, Also: also1510, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tload", Operands: Outputs, Options: options1508, Risk: 4},
+	{Name: "tmutil", Operands: Unread, Risk: 206, Facts: Outside},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1509, Subs: subs1512, Also: also1513, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options550, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options550, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1511, Risk: 3},
-	{Name: "top", Options: options1512, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1513, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1513, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1514, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "tox", Options: options1515, Subs: subs1516, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1517, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1518, Ends: true},
-	{Name: "traceroute", Options: options1164, Risk: 3, Facts: NamesHosts},
-	{Name: "tracepath", Options: options1164, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1519, Risk: 1, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1520, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options59, Risk: 203},
+	{Name: "tokei", Operands: Reads, Options: options1514, Risk: 3},
+	{Name: "top", Options: options1515, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1516, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1516, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1517, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "tox", Options: options1518, Subs: subs1519, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1520, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1521, Ends: true},
+	{Name: "traceroute", Options: options1165, Risk: 3, Facts: NamesHosts},
+	{Name: "tracepath", Options: options1165, Risk: 3, Facts: NamesHosts},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1522, Risk: 1, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1523, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options59, Risk: 207},
 	{Name: "true", Style: NoOpts, Risk: 3, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Outputs, Options: options1521, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
+	{Name: "truncate", Operands: Outputs, Options: options1524, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8252,63 +8279,63 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1522, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1522, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1522, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1523, Facts: Outside},
-	{Name: "dumpcap", Options: options1523, Facts: Outside},
-	{Name: "rawshark", Options: options1523, Facts: Outside},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1525, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1525, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1525, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1526, Facts: Outside},
+	{Name: "dumpcap", Options: options1526, Facts: Outside},
+	{Name: "rawshark", Options: options1526, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tsx", Style: POSIX, Operands: Script, Options: options905, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options905, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options905, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options905, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1524, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 204},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1160, Also: also1525, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1526, Subs: subs1529, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1530, Risk: 3, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 205},
-	{Name: "ufw", Operands: Unread, Risk: 206, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1531, Shared: [][]Option{options5}},
-	{Name: "ug", Operands: PatternTree, Options: options1531, Shared: [][]Option{options5}},
-	{Name: "ulimit", Style: POSIX, Options: options1532, Risk: 2},
-	{Name: "umask", Style: POSIX, Options: options1533, Risk: 2},
+	{Name: "tty", Options: options1527, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tune2fs", Operands: Unread, Risk: 208},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1161, Also: also1528, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1529, Subs: subs1532, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1533, Risk: 3, Safe: true},
+	{Name: "udevadm", Operands: Unread, Risk: 209},
+	{Name: "ufw", Operands: Unread, Risk: 210, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1534, Shared: [][]Option{options5}},
+	{Name: "ug", Operands: PatternTree, Options: options1534, Shared: [][]Option{options5}},
+	{Name: "ulimit", Style: POSIX, Options: options1535, Risk: 2},
+	{Name: "umask", Style: POSIX, Options: options1536, Risk: 2},
 	{Name: "umount", Operands: Unread, Risk: 39, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 39, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 39, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 39, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 39, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1534, Risk: 2},
-	{Name: "uname", Options: options1535, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options920, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "unittest", Options: options1536, Workdir: true},
+	{Name: "unalias", Style: POSIX, Options: options1537, Risk: 2},
+	{Name: "uname", Options: options1538, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options921, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "unittest", Options: options1539, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1537, Risk: 2, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1538, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1539, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1539, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1539, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1539, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1539, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1540, Risk: 207, Secrets: 5, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 208},
-	{Name: "uptime", Options: options1541, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "useradd", Operands: Unread, Risk: 131, Secrets: 24},
-	{Name: "usermod", Operands: Unread, Risk: 131, Secrets: 24},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1540, Risk: 2, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1541, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1542, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1542, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1542, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1542, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1542, Beside: true},
+	{Name: "unzip", Operands: Reads, Options: options1543, Risk: 211, Secrets: 5, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 212},
+	{Name: "uptime", Options: options1544, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "useradd", Operands: Unread, Risk: 132, Secrets: 24},
+	{Name: "usermod", Operands: Unread, Risk: 132, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1542},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1543, Subs: subs1559, Risk: 209, Aside: keys1560, Also: also1561, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1562, Risk: 5, Also: also1563, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1564, Subs: subs1567, Risk: 210, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1568, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1391, Facts: Outside, Folds: true},
-	{Name: "keydb-cli", Options: options1391, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1569, Subs: subs1573, Risk: 211, Secrets: 9, Also: also1574, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "uuidgen", Options: options1545},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1546, Subs: subs1562, Risk: 213, Aside: keys1563, Also: also1564, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1565, Risk: 5, Also: also1566, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1567, Subs: subs1570, Risk: 214, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1571, Risk: 36, Ends: true},
+	{Name: "valkey-cli", Options: options1393, Facts: Outside, Folds: true},
+	{Name: "keydb-cli", Options: options1393, Facts: Outside, Folds: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1572, Subs: subs1576, Risk: 215, Secrets: 9, Also: also1577, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options323, Shared: [][]Option{options5}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options59, Risk: 212, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1575},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options59, Risk: 216, Facts: Outside},
+	{Name: "venv", Operands: Outputs, Options: options1578},
 	{Name: "view", Operands: Outputs, Options: options235, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options235, Facts: Interactive},
 	{Name: "ex", Operands: Outputs, Options: options235, Facts: Interactive},
@@ -8330,70 +8357,70 @@ var programs = [...]Program{
 	{Name: "mg", Operands: Outputs, Options: options235, Facts: Interactive},
 	{Name: "emacs-nox", Operands: Outputs, Options: options235, Facts: Interactive},
 	{Name: "vim", Operands: Outputs, Options: options235, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options235, Also: also1576, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options235, Also: also1576, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 213, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1577},
-	{Name: "pyvenv", Operands: Outputs, Options: options1577},
-	{Name: "visudo", Operands: Unread, Risk: 214, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1578, Subs: subs1579, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1580, Subs: subs1581, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options1582, Workdir: true},
+	{Name: "vi", Operands: Outputs, Options: options235, Also: also1579, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options235, Also: also1579, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 217, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1580},
+	{Name: "pyvenv", Operands: Outputs, Options: options1580},
+	{Name: "visudo", Operands: Unread, Risk: 218, Facts: Interactive},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1581, Subs: subs1582, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1583, Subs: subs1584, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options1585, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 1, Facts: Outside},
 	{Name: "pveperf", Style: Joined, Options: options209, Shared: [][]Option{options210}, Risk: 1, Facts: Outside},
-	{Name: "w", Options: options1583, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1584, Risk: 2, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1585, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1586, Risk: 36, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options921, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1587, Shared: [][]Option{options5}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1588, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1589, Risk: 215, Facts: Fetcher, Here: true},
+	{Name: "w", Options: options1586, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1587, Risk: 2, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1588, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1589, Risk: 36, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options922, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1590, Shared: [][]Option{options5}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1591, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1592, Risk: 219, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options51, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1530, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1530, Safe: true},
-	{Name: "which", Operands: Names, Options: options1590, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1590, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1591, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1451, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1451, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1451, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1451, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1592, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 216},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1533, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1533, Safe: true},
+	{Name: "which", Operands: Names, Options: options1593, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1593, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1594, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1453, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1453, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1453, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1453, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1595, Risk: 3, Facts: NamesHosts},
+	{Name: "wipefs", Operands: Unread, Risk: 220},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1217, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1593, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 217, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1594, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1595, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1596, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1596, Facts: Outside, Wordless: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1218, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1596, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xattr", Risk: 221, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1597, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1598, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1599, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1599, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1597, Shared: [][]Option{options5}, Risk: 218},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1598, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1599, Risk: 219, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1539, Risk: 32, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1600, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1601, Subs: subs1607, Risk: 149, Secrets: 3, Settings: settings1608, Harmless: keys1609, Aside: keys1610, Also: also1611, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
-	{Name: "yarnpkg", Style: Exact, Options: options1601, Subs: subs1607, Settings: settings1608, Harmless: keys1609, Aside: keys1610, Also: also1612, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1600, Shared: [][]Option{options5}, Risk: 222},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1601, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1602, Risk: 223, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1542, Risk: 32, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1603, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1604, Subs: subs1610, Risk: 150, Secrets: 3, Settings: settings1611, Harmless: keys1612, Aside: keys1613, Also: also1614, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "yarnpkg", Style: Exact, Options: options1604, Subs: subs1610, Settings: settings1611, Harmless: keys1612, Aside: keys1613, Also: also1615, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yay", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
@@ -8434,11 +8461,11 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
-	{Name: "yes", Options: options1451, Shared: [][]Option{options5}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1613, Shared: [][]Option{options5}, Risk: 220, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1614, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1614, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1614, Here: true},
+	{Name: "yes", Options: options1453, Shared: [][]Option{options5}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1616, Shared: [][]Option{options5}, Risk: 224, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1617, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1617, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1617, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options181, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options181, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options181, Risk: 3},
@@ -8452,46 +8479,46 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options181, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options181, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options181, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 221},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1615, Subs: subs1619, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1620, Risk: 1, Secrets: 5},
-	{Name: "zipapp", Operands: Outputs, Options: options1621, Beside: true},
+	{Name: "zfs", Operands: Unread, Risk: 225},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1618, Subs: subs1622, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1623, Risk: 1, Secrets: 5},
+	{Name: "zipapp", Operands: Outputs, Options: options1624, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1622, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1622, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1625, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1625, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zless", Operands: Reads, Options: options181, Risk: 116},
-	{Name: "zmore", Operands: Reads, Options: options181, Risk: 116},
-	{Name: "bzless", Operands: Reads, Options: options181, Risk: 116},
-	{Name: "xzless", Operands: Reads, Options: options181, Risk: 116},
-	{Name: "zmodload", Operands: Unread, Options: options1623},
-	{Name: "zpool", Operands: Unread, Risk: 222},
-	{Name: "zstd", Operands: Outputs, Options: options1624, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1624, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1624, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1624, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options49, Subs: subs50, Risk: 223, Also: also1625, Facts: Outside},
+	{Name: "zless", Operands: Reads, Options: options181, Risk: 117},
+	{Name: "zmore", Operands: Reads, Options: options181, Risk: 117},
+	{Name: "bzless", Operands: Reads, Options: options181, Risk: 117},
+	{Name: "xzless", Operands: Reads, Options: options181, Risk: 117},
+	{Name: "zmodload", Operands: Unread, Options: options1626},
+	{Name: "zpool", Operands: Unread, Risk: 226},
+	{Name: "zstd", Operands: Outputs, Options: options1627, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1627, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1627, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1627, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options49, Subs: subs50, Risk: 227, Also: also1628, Facts: Outside},
 }
 
 var options0 = []Option{
@@ -8639,7 +8666,7 @@ var options4 = []Option{
 	{Names: names{"--follow"}, Effect: EffFollow},
 	{Names: names{"--no-follow"}},
 	{Names: names{"-f"}, Effect: EffPattern},
-	{Names: names{"--files-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--files-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"--group"}},
 	{Names: names{"--no-group"}},
 	{Names: names{"-g"}, Effect: EffPattern},
@@ -24542,7 +24569,7 @@ var options904 = []Option{
 	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--exclude-dir"}, Value: Required},
 	{Names: names{"-I"}},
-	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--include"}, Value: Required, Effect: EffGlob},
 	{Names: names{"--line-buffered"}},
 	{Names: names{"-U", "--binary"}},
 	{Names: names{"-z", "--null-data"}},
@@ -24682,6 +24709,11 @@ var options912 = []Option{
 }
 
 var options913 = []Option{
+	{Names: names{"-h"}},
+	{Names: names{"-r"}, Value: Required},
+}
+
+var options914 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -24689,7 +24721,7 @@ var options913 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options914 = []Option{
+var options915 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -24716,14 +24748,15 @@ var options914 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs915 = []Program{
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options913, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options914},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options914},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options914},
+var subs916 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options913},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options914, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options915},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options915},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options915},
 }
 
-var options916 = []Option{
+var options917 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -24891,11 +24924,11 @@ var options916 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var also917 = []Alias{
+var also918 = []Alias{
 	{To: names{"tar"}},
 }
 
-var options918 = []Option{
+var options919 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -24907,7 +24940,7 @@ var options918 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options919 = []Option{
+var options920 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -24917,7 +24950,7 @@ var options919 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options920 = []Option{
+var options921 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -24933,7 +24966,7 @@ var options920 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options921 = []Option{
+var options922 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -24943,7 +24976,7 @@ var options921 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options922 = []Option{
+var options923 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -24979,7 +25012,7 @@ var options922 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options923 = []Option{
+var options924 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-V", "--verbose"}},
@@ -25000,7 +25033,7 @@ var options923 = []Option{
 	{Names: names{"-t", "--failure-threshold"}, Value: Required},
 }
 
-var options924 = []Option{
+var options925 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -25008,7 +25041,7 @@ var options924 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options925 = []Option{
+var options926 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -25025,7 +25058,7 @@ var options925 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options926 = []Option{
+var options927 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -25034,7 +25067,7 @@ var options926 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options927 = []Option{
+var options928 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -25055,11 +25088,11 @@ var options927 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options928 = []Option{
+var options929 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 }
 
-var options929 = []Option{
+var options930 = []Option{
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 	{Names: names{"--skip-refresh"}},
 	{Names: names{"--verify"}},
@@ -25073,15 +25106,15 @@ var options929 = []Option{
 	{Names: names{"--max-col-width"}, Value: Required},
 }
 
-var subs930 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options929},
-	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options929},
-	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "list", Options: options929},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "update", Options: options929},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options929},
+var subs931 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options930},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options930},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "list", Options: options930},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "update", Options: options930},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options930},
 }
 
-var options931 = []Option{
+var options932 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -25094,7 +25127,7 @@ var options931 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options932 = []Option{
+var options933 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -25150,7 +25183,7 @@ var options932 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options933 = []Option{
+var options934 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -25186,7 +25219,7 @@ var options933 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options934 = []Option{
+var options935 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
 	{Names: names{"--app-version"}, Value: Required},
@@ -25204,38 +25237,38 @@ var options934 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options935 = []Option{
+var options936 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--verify"}},
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 }
 
-var options936 = []Option{
+var options937 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs937 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "install", Options: options935, Apart: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options935, Apart: true},
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options936},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Same: "list", Options: options936},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options935, Apart: true},
-	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options936},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options936},
-	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options936},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "update", Options: options935, Apart: true},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options935, Apart: true},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options935, Apart: true},
+var subs938 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "install", Options: options936, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options936, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options937},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Same: "list", Options: options937},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options936, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options937},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options937},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options937},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "update", Options: options936, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options936, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options936, Apart: true},
 }
 
-var options938 = []Option{
+var options939 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options939 = []Option{
+var options940 = []Option{
 	{Names: names{"--username", "-u"}, Value: Required},
 	{Names: names{"--password", "-p"}, Value: Required},
 	{Names: names{"--password-stdin"}},
@@ -25255,7 +25288,7 @@ var options939 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options940 = []Option{
+var options941 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--recreate-pods"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -25264,19 +25297,19 @@ var options940 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 }
 
-var options941 = []Option{
+var options942 = []Option{
 	{Names: names{"--jsonpath"}, Value: Required},
 }
 
-var subs942 = []Program{
-	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options941, Shared: [][]Option{options932}},
-	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options941, Shared: [][]Option{options932}},
-	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options941, Shared: [][]Option{options932}},
-	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options941, Shared: [][]Option{options932}},
-	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options941, Shared: [][]Option{options932}},
+var subs943 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options942, Shared: [][]Option{options933}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options942, Shared: [][]Option{options933}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options942, Shared: [][]Option{options933}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options942, Shared: [][]Option{options933}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options942, Shared: [][]Option{options933}},
 }
 
-var options943 = []Option{
+var options944 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -25288,57 +25321,57 @@ var options943 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs944 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options928},
-	{Name: "del", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options940, Shared: [][]Option{options932}},
-	{Name: "delete", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options940, Shared: [][]Option{options932}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs930},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs930},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs930},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Same: "pull", Options: options938, Shared: [][]Option{options932}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Same: "history", Options: options933},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "inspect", Style: Exact, Path: names{"show"}, Same: "show", Shared: [][]Option{options932}, Subs: subs942, Inherit: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options931, Shared: [][]Option{options932}},
-	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options931, Shared: [][]Option{options932}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Options: options933},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options934},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs937},
-	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options938, Shared: [][]Option{options932}, Here: true},
-	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options934},
-	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options939, Inherit: true},
-	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options939, Inherit: true},
-	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options940, Shared: [][]Option{options932}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options932}, Subs: subs942, Inherit: true},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options933},
-	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options943, Shared: [][]Option{options932}},
-	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options940, Shared: [][]Option{options932}},
-	{Name: "un", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options940, Shared: [][]Option{options932}},
-	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options940, Shared: [][]Option{options932}},
-	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options931, Shared: [][]Option{options932}},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options934},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options933},
+var subs945 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options929},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options941, Shared: [][]Option{options933}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options941, Shared: [][]Option{options933}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs931},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs931},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs931},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Same: "pull", Options: options939, Shared: [][]Option{options933}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Same: "history", Options: options934},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Same: "show", Shared: [][]Option{options933}, Subs: subs943, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options932, Shared: [][]Option{options933}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options932, Shared: [][]Option{options933}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Options: options934},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options935},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs938},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options939, Shared: [][]Option{options933}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options935},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options940, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options940, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options941, Shared: [][]Option{options933}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options933}, Subs: subs943, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options934},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options944, Shared: [][]Option{options933}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options941, Shared: [][]Option{options933}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options941, Shared: [][]Option{options933}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options941, Shared: [][]Option{options933}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options932, Shared: [][]Option{options933}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options935},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options934},
 }
 
-var also945 = []Alias{
+var also946 = []Alias{
 	{From: names{"upgrade"}, With: names{"--install"}, To: names{"helm", "install"}, Part: true},
 	{To: names{"k3s", "helm"}},
 	{To: names{"microk8s", "helm"}},
 }
 
-var options946 = []Option{
+var options947 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options947 = []Option{
+var options948 = []Option{
 	{Names: names{"-n", "--length"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
 	{Names: names{"-s", "--skip"}, Value: Required},
@@ -25351,15 +25384,15 @@ var options947 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var settings948 = []Setting{
+var settings949 = []Setting{
 	{Option: "--config"},
 }
 
-var keys949 = names{
+var keys950 = names{
 	"annotate.*", "color.*", "diff.*", "progress.*", "ui.color", "ui.debug", "ui.interactive", "ui.message-output", "ui.quiet", "ui.timeout", "ui.username", "ui.verbose",
 }
 
-var also950 = []Alias{
+var also951 = []Alias{
 	{To: names{"chg"}},
 	{From: names{"ci"}, To: names{"hg", "commit"}},
 	{From: names{"commit"}, To: names{"hg", "ci"}},
@@ -25392,7 +25425,7 @@ var also950 = []Alias{
 	{From: names{"import"}, To: names{"hg", "patch"}},
 }
 
-var options951 = []Option{
+var options952 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -25403,7 +25436,7 @@ var options951 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options952 = []Option{
+var options953 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -25418,7 +25451,7 @@ var options952 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options953 = []Option{
+var options954 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-C", "--no-color", "--no-colour"}},
 	{Names: names{"-F", "--filter"}, Value: Required},
@@ -25436,7 +25469,7 @@ var options953 = []Option{
 	{Names: names{"-n", "--max-iterations"}, Value: Required},
 }
 
-var options954 = []Option{
+var options955 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -25491,7 +25524,7 @@ var options954 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options955 = []Option{
+var options956 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -25526,7 +25559,7 @@ var options955 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options956 = []Option{
+var options957 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -25537,7 +25570,7 @@ var options956 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options957 = []Option{
+var options958 = []Option{
 	{Names: names{"--short"}},
 	{Names: names{"--listmd"}},
 	{Names: names{"--only"}, Value: Required},
@@ -25552,7 +25585,7 @@ var options957 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options958 = []Option{
+var options959 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -25584,7 +25617,7 @@ var options958 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options959 = []Option{
+var options960 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -25596,7 +25629,7 @@ var options959 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options960 = []Option{
+var options961 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -25607,7 +25640,7 @@ var options960 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options961 = []Option{
+var options962 = []Option{
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 	{Names: names{"-verbose"}},
@@ -25618,7 +25651,7 @@ var options961 = []Option{
 	{Names: names{"-units"}, Value: Required},
 }
 
-var options962 = []Option{
+var options963 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-n"}},
 	{Names: names{"-N"}},
@@ -25639,7 +25672,7 @@ var options962 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var also963 = []Alias{
+var also964 = []Alias{
 	{From: names{"6"}, To: names{"reboot"}, Part: true},
 	{From: names{"0"}, To: names{"poweroff"}, Part: true},
 	{From: names{"0"}, To: names{"halt"}, Part: true},
@@ -25647,7 +25680,7 @@ var also963 = []Alias{
 	{From: names{"6"}, To: names{"shutdown"}, Part: true},
 }
 
-var options964 = []Option{
+var options965 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude", "--excludei", "--include", "--includei"}, Value: Required},
 	{Names: names{"-m", "--monitor"}},
@@ -25669,7 +25702,7 @@ var options964 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options965 = []Option{
+var options966 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--fromfile"}, Value: Required, Effect: EffRead},
@@ -25686,7 +25719,7 @@ var options965 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options966 = []Option{
+var options967 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -25701,20 +25734,20 @@ var options966 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var also967 = []Alias{
+var also968 = []Alias{
 	{To: names{"invoke"}},
 }
 
-var also968 = []Alias{
+var also969 = []Alias{
 	{To: names{"inv"}},
 }
 
-var options969 = []Option{
+var options970 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options970 = []Option{
+var options971 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -25725,7 +25758,7 @@ var options970 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options971 = []Option{
+var options972 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-o", "--only"}},
@@ -25742,7 +25775,7 @@ var options971 = []Option{
 	{Names: names{"--no-help"}},
 }
 
-var options972 = []Option{
+var options973 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -25772,18 +25805,18 @@ var options972 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options973 = []Option{
+var options974 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs974 = []Program{
+var subs975 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}, Same: "delete"},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options973, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options973, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options973, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options973, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options974, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options974, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options974, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options974, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -25794,11 +25827,11 @@ var subs974 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}, Same: "list"},
 }
 
-var subs975 = []Program{
+var subs976 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs976 = []Program{
+var subs977 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}, Same: "address"},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}, Same: "address"},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -25813,7 +25846,7 @@ var subs976 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}, Same: "neighbour"},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}, Same: "neighbour"},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs974},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs975},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}, Same: "route"},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}, Same: "route"},
@@ -25822,11 +25855,11 @@ var subs976 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs975},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs976},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options977 = []Option{
+var options978 = []Option{
 	{Names: names{"-i", "--id"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
@@ -25843,7 +25876,7 @@ var options977 = []Option{
 	{Names: names{"--human"}},
 }
 
-var options978 = []Option{
+var options979 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -25864,7 +25897,7 @@ var options978 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options979 = []Option{
+var options980 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -25921,7 +25954,7 @@ var options979 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options980 = []Option{
+var options981 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -25954,7 +25987,7 @@ var options980 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options981 = []Option{
+var options982 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -26066,7 +26099,7 @@ var options981 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options982 = []Option{
+var options983 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -26092,7 +26125,7 @@ var options982 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs983 = []Program{
+var subs984 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Same: "bookmark", Workdir: true},
@@ -26144,11 +26177,11 @@ var subs983 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var keys984 = names{
+var keys985 = names{
 	"colors.*", "ui.always-allow-large-revsets", "ui.color", "ui.diff-instructions", "ui.graph.style", "ui.log-word-wrap", "ui.paginate", "ui.quiet", "user.email", "user.name",
 }
 
-var options985 = []Option{
+var options986 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -26157,7 +26190,7 @@ var options985 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options986 = []Option{
+var options987 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -26173,7 +26206,7 @@ var options986 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options987 = []Option{
+var options988 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -26248,7 +26281,7 @@ var options987 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options988 = []Option{
+var options989 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-C", "--comments"}},
 	{Names: names{"-d", "--delete"}, Effect: EffInPlace},
@@ -26269,7 +26302,7 @@ var options988 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options989 = []Option{
+var options990 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -26316,7 +26349,7 @@ var options989 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options990 = []Option{
+var options991 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--prereq"}, Value: Required, Effect: EffInput},
@@ -26333,7 +26366,7 @@ var options990 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options991 = []Option{
+var options992 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -26344,7 +26377,7 @@ var options991 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options992 = []Option{
+var options993 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -26397,7 +26430,7 @@ var options992 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options993 = []Option{
+var options994 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -26428,7 +26461,7 @@ var options993 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options994 = []Option{
+var options995 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -26448,7 +26481,7 @@ var options994 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options995 = []Option{
+var options996 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -26459,7 +26492,7 @@ var options995 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options996 = []Option{
+var options997 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -26486,7 +26519,7 @@ var options996 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options997 = []Option{
+var options998 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -26494,7 +26527,7 @@ var options997 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options998 = []Option{
+var options999 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -26502,7 +26535,7 @@ var options998 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options999 = []Option{
+var options1000 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -26515,20 +26548,20 @@ var options999 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1000 = []Option{
+var options1001 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1001 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options998, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options999, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1000, Special: "kubectl"},
+var subs1002 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options999, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options1000, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1001, Special: "kubectl"},
 }
 
-var options1002 = []Option{
+var options1003 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26545,7 +26578,7 @@ var options1002 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1003 = []Option{
+var options1004 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -26556,12 +26589,12 @@ var options1003 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1004 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1003, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1003, Special: "kubectl"},
+var subs1005 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1004, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1004, Special: "kubectl"},
 }
 
-var options1005 = []Option{
+var options1006 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -26572,31 +26605,31 @@ var options1005 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1006 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1005, Special: "kubectl"},
+var subs1007 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1006, Special: "kubectl"},
 }
 
-var options1007 = []Option{
+var options1008 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1008 = []Option{
+var options1009 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options1009 = []Option{
+var options1010 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options1010 = []Option{
+var options1011 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options1011 = []Option{
+var options1012 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -26613,7 +26646,7 @@ var options1011 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options1012 = []Option{
+var options1013 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -26624,36 +26657,36 @@ var options1012 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1013 = []Program{
+var subs1014 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1007, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1008, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1008, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1009, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1010, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1011, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1009, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1010, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1011, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1012, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1012, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1013, Special: "kubectl"},
 }
 
-var options1014 = []Option{
+var options1015 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options1015 = []Option{
+var options1016 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options1016 = []Option{
+var options1017 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -26671,7 +26704,7 @@ var options1016 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1017 = []Option{
+var options1018 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26687,7 +26720,7 @@ var options1017 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1018 = []Option{
+var options1019 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26701,7 +26734,7 @@ var options1018 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1019 = []Option{
+var options1020 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26716,7 +26749,7 @@ var options1019 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1020 = []Option{
+var options1021 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26730,7 +26763,7 @@ var options1020 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1021 = []Option{
+var options1022 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26744,7 +26777,7 @@ var options1021 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1022 = []Option{
+var options1023 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -26759,7 +26792,7 @@ var options1022 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1023 = []Option{
+var options1024 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26772,7 +26805,7 @@ var options1023 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1024 = []Option{
+var options1025 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26783,7 +26816,7 @@ var options1024 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1025 = []Option{
+var options1026 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26797,7 +26830,7 @@ var options1025 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1026 = []Option{
+var options1027 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26812,7 +26845,7 @@ var options1026 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options1027 = []Option{
+var options1028 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26825,7 +26858,7 @@ var options1027 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1028 = []Option{
+var options1029 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -26839,7 +26872,7 @@ var options1028 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1029 = []Option{
+var options1030 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -26854,7 +26887,7 @@ var options1029 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1030 = []Option{
+var options1031 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -26868,7 +26901,7 @@ var options1030 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1031 = []Option{
+var options1032 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -26880,27 +26913,27 @@ var options1031 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1032 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1017, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1018, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1019, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1020, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1021, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1022, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1023, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1024, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1025, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1026, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1027, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1028, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1029, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1030, Inherit: true, Special: "kubectl"},
+var subs1033 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1018, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1019, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1020, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1021, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1022, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1023, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1024, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1025, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1026, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1027, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1028, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1029, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1030, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1031, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1024, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1031, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1025, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1032, Special: "kubectl"},
 }
 
-var options1033 = []Option{
+var options1034 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -26927,7 +26960,7 @@ var options1033 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options1034 = []Option{
+var options1035 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -26948,7 +26981,7 @@ var options1034 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1035 = []Option{
+var options1036 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -26958,7 +26991,7 @@ var options1035 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options1036 = []Option{
+var options1037 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -26972,7 +27005,7 @@ var options1036 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options1037 = []Option{
+var options1038 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -26986,7 +27019,7 @@ var options1037 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1038 = []Option{
+var options1039 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27002,7 +27035,7 @@ var options1038 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1039 = []Option{
+var options1040 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27015,7 +27048,7 @@ var options1039 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1040 = []Option{
+var options1041 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -27024,13 +27057,13 @@ var options1040 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1041 = []Option{
+var options1042 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options1042 = []Option{
+var options1043 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27056,7 +27089,7 @@ var options1042 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1043 = []Option{
+var options1044 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27082,7 +27115,7 @@ var options1043 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options1044 = []Option{
+var options1045 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -27099,7 +27132,7 @@ var options1044 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options1045 = []Option{
+var options1046 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -27118,7 +27151,7 @@ var options1045 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options1046 = []Option{
+var options1047 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27135,20 +27168,20 @@ var options1046 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1047 = []Option{
+var options1048 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs1048 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1047, Special: "kubectl"},
+var subs1049 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1048, Special: "kubectl"},
 }
 
-var options1049 = []Option{
+var options1050 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options1050 = []Option{
+var options1051 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -27164,7 +27197,7 @@ var options1050 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options1051 = []Option{
+var options1052 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27185,7 +27218,7 @@ var options1051 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1052 = []Option{
+var options1053 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -27197,7 +27230,7 @@ var options1052 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1053 = []Option{
+var options1054 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27209,7 +27242,7 @@ var options1053 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1054 = []Option{
+var options1055 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -27219,7 +27252,7 @@ var options1054 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1055 = []Option{
+var options1056 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27232,16 +27265,16 @@ var options1055 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs1056 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1052, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1053, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1053, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1053, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1054, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1055, Special: "kubectl"},
+var subs1057 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1053, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1054, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1054, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1054, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1055, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1056, Special: "kubectl"},
 }
 
-var options1057 = []Option{
+var options1058 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -27278,7 +27311,7 @@ var options1057 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1058 = []Option{
+var options1059 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -27295,7 +27328,7 @@ var options1058 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1059 = []Option{
+var options1060 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -27318,7 +27351,7 @@ var options1059 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1060 = []Option{
+var options1061 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27333,7 +27366,7 @@ var options1060 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1061 = []Option{
+var options1062 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -27351,7 +27384,7 @@ var options1061 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1062 = []Option{
+var options1063 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27365,7 +27398,7 @@ var options1062 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1063 = []Option{
+var options1064 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27379,7 +27412,7 @@ var options1063 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1064 = []Option{
+var options1065 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27396,16 +27429,16 @@ var options1064 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1065 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1059, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1060, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1061, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1062, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1063, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1064, Special: "kubectl"},
+var subs1066 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1060, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1061, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1062, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1063, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1064, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1065, Special: "kubectl"},
 }
 
-var options1066 = []Option{
+var options1067 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27418,7 +27451,7 @@ var options1066 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1067 = []Option{
+var options1068 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -27426,7 +27459,7 @@ var options1067 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options1068 = []Option{
+var options1069 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -27437,17 +27470,17 @@ var options1068 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs1069 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1067, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1068, Special: "kubectl"},
+var subs1070 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1068, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1069, Special: "kubectl"},
 }
 
-var options1070 = []Option{
+var options1071 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1071 = []Option{
+var options1072 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -27463,59 +27496,59 @@ var options1071 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs1072 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options994, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options995, Special: "kubectl"},
+var subs1073 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options995, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options996, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options996, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options997, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1001, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1002, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1004, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1006, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options997, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options998, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1002, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1003, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1005, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1007, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1013, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1014, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1015, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1016, Subs: subs1032, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1033, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1034, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1035, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1036, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1037, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1038, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1039, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1040, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1041, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1042, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1043, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1044, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options994, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1045, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1045, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1046, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1048, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1049, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1050, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1051, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1056, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1057, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1058, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1065, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1066, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1069, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1014, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1070, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1071, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1014, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1015, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1016, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1017, Subs: subs1033, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1034, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1035, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1036, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1037, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1038, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1039, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1040, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1041, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1042, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1043, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1044, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1045, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options995, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1046, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1046, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1047, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1049, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1050, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1051, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1052, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1057, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1058, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1059, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1066, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1067, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1070, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1015, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1071, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1072, Special: "kubectl"},
 }
 
-var settings1073 = []Setting{
+var settings1074 = []Setting{
 	{Subs: names{"config", "set"}},
 	{Subs: names{"config", "set-credentials"}},
 	{Subs: names{"config", "set-cluster"}},
 }
 
-var equal1074 = [][]string{
+var equal1075 = [][]string{
 	{"pod", "pods", "po"},
 	{"service", "services", "svc"},
 	{"deployment", "deployments", "deploy"},
@@ -27556,11 +27589,11 @@ var equal1074 = [][]string{
 	{"podtemplate", "podtemplates"},
 }
 
-var also1075 = []Alias{
+var also1076 = []Alias{
 	{To: names{"kubectl"}},
 }
 
-var options1076 = []Option{
+var options1077 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -27575,12 +27608,12 @@ var options1076 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options1077 = []Option{
+var options1078 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options1078 = []Option{
+var options1079 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -27598,52 +27631,52 @@ var options1078 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs1079 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1077, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1077, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1077, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1078},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1078},
+var subs1080 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1078, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1078, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1078, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1079},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1079},
 }
 
-var keys1080 = names{
+var keys1081 = names{
 	"ReminderWaitPeriodInHours", "WantNoneDriverWarning", "WantUpdateNotification", "WantVirtualBoxDriverWarning", "container-runtime", "cpus", "disk-size", "driver", "kubernetes-version", "memory", "nodes", "profile", "rootless",
 }
 
-var also1081 = []Alias{
+var also1082 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 	{From: names{"ctr"}, To: names{"ctr"}},
 	{From: names{"crictl"}, To: names{"crictl"}},
@@ -27651,12 +27684,12 @@ var also1081 = []Alias{
 	{From: names{"helm3"}, To: names{"helm3"}},
 }
 
-var also1082 = []Alias{
+var also1083 = []Alias{
 	{To: names{"k3s", "ctr"}},
 	{To: names{"microk8s", "ctr"}},
 }
 
-var options1083 = []Option{
+var options1084 = []Option{
 	{Names: names{"-s", "-n", "--signal"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
 	{Names: names{"-L", "--table"}},
@@ -27668,7 +27701,7 @@ var options1083 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options1084 = []Option{
+var options1085 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -27692,7 +27725,7 @@ var options1084 = []Option{
 	{Names: names{"-z"}},
 }
 
-var also1085 = []Alias{
+var also1086 = []Alias{
 	{To: names{"k"}},
 	{To: names{"kubecolor"}},
 	{To: names{"k3s", "kubectl"}},
@@ -27711,7 +27744,7 @@ var also1085 = []Alias{
 	{To: names{"minikube", "kubectl"}},
 }
 
-var also1086 = []Alias{
+var also1087 = []Alias{
 	{To: names{"kubectl"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "pod"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "service"}, Part: true},
@@ -27725,12 +27758,12 @@ var also1086 = []Alias{
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "job"}, Part: true},
 }
 
-var options1087 = []Option{
+var options1088 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options1088 = []Option{
+var options1089 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -27747,8 +27780,8 @@ var options1088 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs1089 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1088},
+var subs1090 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1089},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -27759,7 +27792,7 @@ var subs1089 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options1090 = []Option{
+var options1091 = []Option{
 	{Names: names{"-a", "--hostlast"}},
 	{Names: names{"-d", "--dns"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
@@ -27778,7 +27811,7 @@ var options1090 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1091 = []Option{
+var options1092 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -27819,7 +27852,7 @@ var options1091 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1092 = []Option{
+var options1093 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -27853,7 +27886,7 @@ var options1092 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1093 = []Option{
+var options1094 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -27870,7 +27903,7 @@ var options1093 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1094 = []Option{
+var options1095 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -27905,26 +27938,26 @@ var options1094 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options1095 = []Option{
+var options1096 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs1096 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
+var subs1097 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1095, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1095, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1096, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1096, Workdir: true, Named: true},
 }
 
-var also1097 = []Alias{
+var also1098 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -27934,7 +27967,7 @@ var also1097 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var also1098 = []Alias{
+var also1099 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -27944,7 +27977,7 @@ var also1098 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1099 = []Option{
+var options1100 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -28032,7 +28065,7 @@ var options1099 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options1100 = []Option{
+var options1101 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -28053,7 +28086,7 @@ var options1100 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1101 = []Option{
+var options1102 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -28071,7 +28104,7 @@ var options1101 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1102 = []Option{
+var options1103 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -28097,7 +28130,7 @@ var options1102 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options1103 = []Option{
+var options1104 = []Option{
 	{Names: names{"-p", "--spread"}, Value: Required},
 	{Names: names{"-F", "--freq"}, Value: Required},
 	{Names: names{"-S", "--seed"}, Value: Required},
@@ -28111,7 +28144,7 @@ var options1103 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1104 = []Option{
+var options1105 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -28120,7 +28153,7 @@ var options1104 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1105 = []Option{
+var options1106 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-i", "--id"}},
@@ -28131,7 +28164,7 @@ var options1105 = []Option{
 	{Names: names{"-s", "--short"}},
 }
 
-var options1106 = []Option{
+var options1107 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -28168,7 +28201,7 @@ var options1106 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options1107 = []Option{
+var options1108 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-a", "--all"}},
@@ -28215,7 +28248,7 @@ var options1107 = []Option{
 	{Names: names{"--truncate-owner-marker"}, Value: Required},
 }
 
-var options1108 = []Option{
+var options1109 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -28234,7 +28267,7 @@ var options1108 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1109 = []Option{
+var options1110 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -28291,7 +28324,7 @@ var options1109 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options1110 = []Option{
+var options1111 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-t"}},
 	{Names: names{"-v"}},
@@ -28317,7 +28350,7 @@ var options1110 = []Option{
 	{Names: names{"-G"}},
 }
 
-var options1111 = []Option{
+var options1112 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -28327,7 +28360,7 @@ var options1111 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1112 = []Option{
+var options1113 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -28357,7 +28390,7 @@ var options1112 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1113 = []Option{
+var options1114 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -28369,7 +28402,7 @@ var options1113 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options1114 = []Option{
+var options1115 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -28380,7 +28413,7 @@ var options1114 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options1115 = []Option{
+var options1116 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -28391,7 +28424,7 @@ var options1115 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options1116 = []Option{
+var options1117 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -28399,16 +28432,16 @@ var options1116 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs1117 = []Program{
+var subs1118 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1116},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1116},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1117},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1117},
 }
 
-var options1118 = []Option{
+var options1119 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -28423,57 +28456,57 @@ var options1118 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs1119 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1118},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1115},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1117},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1118},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1118},
+var subs1120 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1119},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1116},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1118},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1119},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1119},
 }
 
-var also1120 = []Alias{
+var also1121 = []Alias{
 	{From: names{"rm"}, To: names{"lxc", "delete"}},
 	{From: names{"delete"}, To: names{"lxc", "rm"}},
 }
 
-var also1121 = []Alias{
+var also1122 = []Alias{
 	{From: names{"rm"}, To: names{"incus", "delete"}},
 	{From: names{"delete"}, To: names{"incus", "rm"}},
 }
 
-var options1122 = []Option{
+var options1123 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -28515,7 +28548,7 @@ var options1122 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1123 = []Option{
+var options1124 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-b", "--basedir"}, Value: Required, Effect: EffInput},
 	{Names: names{"-s", "--summary"}},
@@ -28542,7 +28575,7 @@ var options1123 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1124 = []Option{
+var options1125 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -28582,15 +28615,15 @@ var options1124 = []Option{
 	{Names: names{"-x"}},
 }
 
-var also1125 = []Alias{
+var also1126 = []Alias{
 	{To: names{"gmake"}},
 }
 
-var also1126 = []Alias{
+var also1127 = []Alias{
 	{To: names{"make"}},
 }
 
-var options1127 = []Option{
+var options1128 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -28634,7 +28667,7 @@ var options1127 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options1128 = []Option{
+var options1129 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -28645,7 +28678,7 @@ var options1128 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options1129 = []Option{
+var options1130 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -28776,7 +28809,7 @@ var options1129 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options1130 = []Option{
+var options1131 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--configPointer"}, Value: Required},
@@ -28794,7 +28827,7 @@ var options1130 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1131 = []Option{
+var options1132 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--max-size"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -28802,7 +28835,7 @@ var options1131 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1132 = []Option{
+var options1133 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
@@ -28814,7 +28847,7 @@ var options1132 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1133 = []Option{
+var options1134 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -28826,7 +28859,7 @@ var options1133 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options1134 = []Option{
+var options1135 = []Option{
 	{Names: names{"--Help", "-h"}},
 	{Names: names{"--Help-Inform"}},
 	{Names: names{"--Help-AnOption"}},
@@ -28839,7 +28872,7 @@ var options1134 = []Option{
 	{Names: names{"--LogFile", "--logfile"}, Value: Required, Effect: EffWrite},
 }
 
-var options1135 = []Option{
+var options1136 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -28850,14 +28883,14 @@ var options1135 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1136 = []Option{
+var options1137 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options1137 = []Option{
+var options1138 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -28872,17 +28905,17 @@ var options1137 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1138 = []Option{
+var options1139 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs1139 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1138, Ends: true, Workdir: true},
+var subs1140 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1139, Ends: true, Workdir: true},
 }
 
-var options1140 = []Option{
+var options1141 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -28904,10 +28937,10 @@ var options1140 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs1141 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options1135, Workdir: true},
+var subs1142 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options1136, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1136, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1137, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Same: "format", Workdir: true},
@@ -28917,17 +28950,17 @@ var subs1141 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1137, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1139, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options1140, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1138, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1140, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options1141, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var also1142 = []Alias{
+var also1143 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 }
 
-var options1143 = []Option{
+var options1144 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -28946,11 +28979,11 @@ var options1143 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1144 = []Option{
+var options1145 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options1145 = []Option{
+var options1146 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -28967,7 +29000,7 @@ var options1145 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options1146 = []Option{
+var options1147 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -28982,7 +29015,7 @@ var options1146 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options1147 = []Option{
+var options1148 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -28992,73 +29025,73 @@ var options1147 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs1148 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1147, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1147, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1147, Workdir: true},
+var subs1149 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1148, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1148, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1148, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Same: "run", Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1147, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1148, Workdir: true},
 }
 
-var subs1149 = []Program{
+var subs1150 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "alias", Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "config", Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1145, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1145, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1146, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1146, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1144, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1145, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "generate", Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "install", Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1145, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1146, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "plugins", Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1146, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1147, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "unuse", Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1146, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1147, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1148, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1148, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1149, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1149, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "use", Workdir: true},
@@ -29069,32 +29102,32 @@ var subs1149 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "upgrade", Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1145, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1146, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "watch", Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1145, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1144, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1146, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1145, Workdir: true, Special: "behind"},
 }
 
-var settings1150 = []Setting{
+var settings1151 = []Setting{
 	{Subs: names{"settings", "set|add"}},
 	{Subs: names{"config", "set"}},
 	{Subs: names{"set"}, Each: true},
 	{Subs: names{"settings"}, Valued: true},
 }
 
-var keys1151 = names{
+var keys1152 = names{
 	"add", "always_keep_download", "always_keep_install", "color", "color_theme", "disable_hints*", "experimental", "get", "jobs", "list", "ls", "node.compile", "python.compile", "quiet", "ruby.compile", "set", "status.*", "task_output", "task_timings", "unset", "verbose",
 }
 
-var options1152 = []Option{
+var options1153 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options1153 = []Option{
+var options1154 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -29105,7 +29138,7 @@ var options1153 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1154 = []Option{
+var options1155 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -29121,33 +29154,33 @@ var options1154 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1155 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1152, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
+var subs1156 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1153, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1153, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1154, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1154, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1155, Workdir: true},
 }
 
-var options1156 = []Option{
+var options1157 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -29155,13 +29188,13 @@ var options1156 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1157 = []Option{
+var options1158 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1158 = []Option{
+var options1159 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -29172,7 +29205,7 @@ var options1158 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1159 = []Option{
+var options1160 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -29222,7 +29255,7 @@ var options1159 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options1160 = []Option{
+var options1161 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -29256,12 +29289,12 @@ var options1160 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var also1161 = []Alias{
+var also1162 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1162 = []Option{
+var options1163 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -29277,7 +29310,7 @@ var options1162 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1163 = []Option{
+var options1164 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -29301,7 +29334,7 @@ var options1163 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options1164 = []Option{
+var options1165 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -29330,18 +29363,18 @@ var options1164 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1165 = []Option{
+var options1166 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1166 = []Option{
+var options1167 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options1167 = []Option{
+var options1168 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -29355,43 +29388,43 @@ var options1167 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1168 = []Option{
+var options1169 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1169 = []Program{
+var subs1170 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1168},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1166},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1167},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1169},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1167},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1168},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1168},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1169},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1167},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1168},
 }
 
-var options1170 = []Option{
+var options1171 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -29400,7 +29433,7 @@ var options1170 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1171 = []Option{
+var options1172 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -29431,7 +29464,7 @@ var options1171 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1172 = []Option{
+var options1173 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -29450,7 +29483,7 @@ var options1172 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1173 = []Option{
+var options1174 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -29500,16 +29533,16 @@ var options1173 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var also1174 = []Alias{
+var also1175 = []Alias{
 	{To: names{"mvnw"}},
 	{To: names{"mvnd"}},
 }
 
-var also1175 = []Alias{
+var also1176 = []Alias{
 	{To: names{"mvn"}},
 }
 
-var options1176 = []Option{
+var options1177 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -29591,7 +29624,7 @@ var options1176 = []Option{
 	{Names: names{"--output"}, Value: Required},
 }
 
-var options1177 = []Option{
+var options1178 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29679,15 +29712,15 @@ var options1177 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var also1178 = []Alias{
+var also1179 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1179 = []Alias{
+var also1180 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1180 = []Option{
+var options1181 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -29698,7 +29731,7 @@ var options1180 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1181 = []Option{
+var options1182 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -29730,7 +29763,7 @@ var options1181 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1182 = []Option{
+var options1183 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -29787,11 +29820,11 @@ var options1182 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var also1183 = []Alias{
+var also1184 = []Alias{
 	{To: names{"nc"}, Part: true},
 }
 
-var options1184 = []Option{
+var options1185 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-x"}},
@@ -29810,7 +29843,7 @@ var options1184 = []Option{
 	{Names: names{"-f"}, Value: Required},
 }
 
-var options1185 = []Option{
+var options1186 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -29863,14 +29896,14 @@ var options1185 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1186 = []Option{
+var options1187 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1187 = []Option{
+var options1188 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -29886,15 +29919,15 @@ var options1187 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1188 = []Alias{
+var also1189 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1189 = []Alias{
+var also1190 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1190 = []Option{
+var options1191 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -29910,43 +29943,43 @@ var options1190 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1191 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1190},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1190},
+var subs1192 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1191},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1191},
 }
 
-var settings1192 = []Setting{
+var settings1193 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1193 = names{
+var keys1194 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var options1194 = []Option{
+var options1195 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -29961,7 +29994,7 @@ var options1194 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1195 = []Option{
+var options1196 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -29975,7 +30008,7 @@ var options1195 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options1196 = []Option{
+var options1197 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -30119,7 +30152,7 @@ var options1196 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1197 = []Option{
+var options1198 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -30337,15 +30370,15 @@ var options1197 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var also1198 = []Alias{
+var also1199 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1199 = []Alias{
+var also1200 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1200 = []Option{
+var options1201 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -30372,7 +30405,7 @@ var options1200 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1201 = []Option{
+var options1202 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -30389,7 +30422,7 @@ var options1201 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1202 = []Option{
+var options1203 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -30398,7 +30431,7 @@ var options1202 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1203 = []Option{
+var options1204 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -30407,26 +30440,26 @@ var options1203 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1204 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1202, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1203},
+var subs1205 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1203, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1204},
 }
 
-var options1205 = []Option{
+var options1206 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1206 = []Program{
+var subs1207 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -30436,19 +30469,19 @@ var subs1206 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1205},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1206},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1205},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1206},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1205},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1206},
 }
 
-var options1207 = []Option{
+var options1208 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -30456,22 +30489,22 @@ var options1207 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1208 = []Program{
+var subs1209 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1204, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1205, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1202, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1203, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1206, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1207, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1207},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1208},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1207},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1208},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -30479,13 +30512,13 @@ var subs1208 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1207},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1208},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var also1209 = []Alias{
+var also1210 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -30498,7 +30531,7 @@ var also1209 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1210 = []Option{
+var options1211 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -30572,7 +30605,7 @@ var options1210 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1211 = []Alias{
+var also1212 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -30632,7 +30665,7 @@ var also1211 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1212 = []Option{
+var options1213 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -30648,12 +30681,12 @@ var options1212 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1213 = []Option{
+var options1214 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1214 = []Option{
+var options1215 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -30681,12 +30714,12 @@ var options1214 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1215 = []Alias{
+var also1216 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1216 = []Option{
+var options1217 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -30709,7 +30742,7 @@ var options1216 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1217 = []Option{
+var options1218 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -30717,16 +30750,16 @@ var options1217 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1218 = []Setting{
+var settings1219 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1219 = []Alias{
+var also1220 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1220 = []Option{
+var options1221 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -30751,7 +30784,7 @@ var options1220 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1221 = []Option{
+var options1222 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -30769,12 +30802,12 @@ var options1221 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1222 = []Option{
+var options1223 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1223 = []Option{
+var options1224 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -30792,7 +30825,7 @@ var options1223 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var options1224 = []Option{
+var options1225 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -30813,12 +30846,12 @@ var options1224 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1225 = []Option{
+var options1226 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1226 = []Option{
+var options1227 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -30826,7 +30859,7 @@ var options1226 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1227 = []Option{
+var options1228 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -30842,39 +30875,39 @@ var options1227 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1228 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1226, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1226, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1227, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1225},
+var subs1229 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1227, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1227, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1228, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1226},
 }
 
-var options1229 = []Option{
+var options1230 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -31048,7 +31081,7 @@ var options1229 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1230 = []Option{
+var options1231 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -31092,7 +31125,7 @@ var options1230 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1231 = []Option{
+var options1232 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -31113,7 +31146,7 @@ var options1231 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1232 = []Option{
+var options1233 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -31134,7 +31167,7 @@ var options1232 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1233 = []Option{
+var options1234 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -31185,7 +31218,7 @@ var options1233 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1234 = []Option{
+var options1235 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -31289,66 +31322,66 @@ var options1234 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1235 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1233, Shared: [][]Option{options1231}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1233, Shared: [][]Option{options1231}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1233, Shared: [][]Option{options1231}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1233, Shared: [][]Option{options1231}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1230, Shared: [][]Option{options1231}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1232, Shared: [][]Option{options1231}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1234, Shared: [][]Option{options1231}},
+var subs1236 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1234, Shared: [][]Option{options1232}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1234, Shared: [][]Option{options1232}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1234, Shared: [][]Option{options1232}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1234, Shared: [][]Option{options1232}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1231, Shared: [][]Option{options1232}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1233, Shared: [][]Option{options1232}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1235, Shared: [][]Option{options1232}},
 }
 
-var also1236 = []Alias{
+var also1237 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -31358,7 +31391,7 @@ var also1236 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1237 = []Option{
+var options1238 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -31369,7 +31402,7 @@ var options1237 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1238 = []Option{
+var options1239 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -31378,7 +31411,7 @@ var options1238 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1239 = []Option{
+var options1240 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -31398,7 +31431,7 @@ var options1239 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1240 = []Option{
+var options1241 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -31429,11 +31462,11 @@ var options1240 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1241 = []Option{
+var options1242 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1242 = []Option{
+var options1243 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -31441,22 +31474,22 @@ var options1242 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1243 = []Option{
+var options1244 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1244 = []Option{
+var options1245 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1245 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1242, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1243, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1244, Workdir: true},
+var subs1246 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1243, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1244, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1245, Workdir: true},
 }
 
-var options1246 = []Option{
+var options1247 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -31474,45 +31507,45 @@ var options1246 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1247 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1238, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1238, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1239, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1241, Subs: subs1245, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1240, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1246, Workdir: true},
+var subs1248 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1239, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1239, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1240, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1242, Subs: subs1246, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1241, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1247, Workdir: true},
 }
 
-var options1248 = []Option{
+var options1249 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1249 = []Option{
+var options1250 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -31534,32 +31567,32 @@ var options1249 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1250 = []Option{
+var options1251 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1251 = []Option{
+var options1252 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1252 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1250, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1251, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
+var subs1253 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1251, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1252, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1249, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1250, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1253 = []Option{
+var options1254 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -31658,7 +31691,7 @@ var options1253 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1254 = []Option{
+var options1255 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -31822,13 +31855,13 @@ var options1254 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1255 = []Option{
+var options1256 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1256 = []Option{
+var options1257 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -31870,13 +31903,13 @@ var options1256 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1257 = []Option{
+var options1258 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1258 = []Option{
+var options1259 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -31912,7 +31945,7 @@ var options1258 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1259 = []Option{
+var options1260 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -31928,7 +31961,7 @@ var options1259 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1260 = []Option{
+var options1261 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -31977,33 +32010,33 @@ var options1260 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1261 = []Option{
+var options1262 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1262 = []Option{
+var options1263 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1263 = []Option{
+var options1264 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1264 = []Option{
+var options1265 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1265 = []Option{
+var options1266 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1266 = []Option{
+var options1267 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -32053,49 +32086,49 @@ var options1266 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1267 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1262, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1262, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1263, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1266, Shared: [][]Option{options210}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1265},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1264, Shared: [][]Option{options210}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1266, Shared: [][]Option{options210}},
+var subs1268 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1263, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1263, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1264, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1267, Shared: [][]Option{options210}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1266},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1265, Shared: [][]Option{options210}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1267, Shared: [][]Option{options210}},
 }
 
-var options1268 = []Option{
+var options1269 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -32107,7 +32140,7 @@ var options1268 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1269 = []Option{
+var options1270 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -32128,7 +32161,7 @@ var options1269 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1270 = []Option{
+var options1271 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -32157,7 +32190,7 @@ var options1270 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1271 = []Option{
+var options1272 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -32177,7 +32210,7 @@ var options1271 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1272 = []Option{
+var options1273 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -32187,7 +32220,7 @@ var options1272 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1273 = []Option{
+var options1274 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -32195,7 +32228,7 @@ var options1273 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1274 = []Option{
+var options1275 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -32214,7 +32247,7 @@ var options1274 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1275 = []Option{
+var options1276 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -32253,7 +32286,7 @@ var options1275 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1276 = []Option{
+var options1277 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -32266,7 +32299,7 @@ var options1276 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1277 = []Option{
+var options1278 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -32279,7 +32312,7 @@ var options1277 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1278 = []Option{
+var options1279 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -32299,67 +32332,67 @@ var options1278 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1279 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
+var subs1280 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1272, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1273, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1273, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1274, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1274, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1275, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1276, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1275, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1276, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1277, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1277, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1274, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1278, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1275, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Stdin: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1273, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1274, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1277, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1278, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1278, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1279, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1276, Workdir: true, Named: true},
 }
 
-var keys1280 = names{
+var keys1281 = names{
 	"experimental.new-installer", "installer.max-workers", "installer.modern-installation", "installer.no-binary", "installer.only-binary", "installer.parallel", "installer.re-resolve", "keyring.enabled", "pypi-token.pypi", "requests.max-retries", "solver.lazy-wheel", "system-git-client", "virtualenvs.create", "virtualenvs.in-project", "virtualenvs.options.always-copy", "virtualenvs.options.no-pip", "virtualenvs.options.no-setuptools", "virtualenvs.options.system-site-packages", "virtualenvs.prefer-active-python", "virtualenvs.prompt", "virtualenvs.use-poetry-python",
 }
 
-var options1281 = []Option{
+var options1282 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -32368,7 +32401,7 @@ var options1281 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1282 = []Option{
+var options1283 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32402,7 +32435,7 @@ var options1282 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1283 = []Option{
+var options1284 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -32431,7 +32464,7 @@ var options1283 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1284 = []Option{
+var options1285 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32458,7 +32491,7 @@ var options1284 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1285 = []Option{
+var options1286 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32476,7 +32509,7 @@ var options1285 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1286 = []Program{
+var subs1287 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -32495,23 +32528,23 @@ var subs1286 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1281},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1282},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1282, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1283},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1283, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1284},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1284, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1285, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1285, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1286, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1287 = []Option{
+var options1288 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -32548,7 +32581,7 @@ var options1287 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options1288 = []Option{
+var options1289 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -32585,7 +32618,7 @@ var options1288 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1289 = []Option{
+var options1290 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -32621,12 +32654,12 @@ var options1289 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1290 = []Alias{
+var also1291 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1291 = []Option{
+var options1292 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -32678,7 +32711,7 @@ var options1291 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1292 = []Option{
+var options1293 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -32687,7 +32720,7 @@ var options1292 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1293 = []Option{
+var options1294 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -32729,7 +32762,7 @@ var options1293 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1294 = []Option{
+var options1295 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -32769,7 +32802,7 @@ var options1294 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1295 = []Option{
+var options1296 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -32781,7 +32814,7 @@ var options1295 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1296 = []Option{
+var options1297 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -32810,14 +32843,14 @@ var options1296 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1297 = []Option{
+var options1298 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1298 = []Program{
+var subs1299 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -32826,7 +32859,7 @@ var subs1298 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1299 = []Option{
+var options1300 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -32878,7 +32911,7 @@ var options1299 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1300 = []Option{
+var options1301 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -32900,7 +32933,7 @@ var options1300 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1301 = []Option{
+var options1302 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -32909,48 +32942,48 @@ var options1301 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1302 = []Option{
+var options1303 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1303 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1300},
-	{Name: "check", Path: names{"list"}, Options: options1300},
-	{Name: "completion", Path: names{"list"}, Options: options1300},
-	{Name: "config", Path: names{"config"}, Options: options1297, Subs: subs1298, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1300},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1299, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1300},
-	{Name: "hash", Path: names{"list"}, Options: options1300},
-	{Name: "help", Path: names{"list"}, Options: options1300},
-	{Name: "index", Path: names{"list"}, Options: options1300},
-	{Name: "inspect", Path: names{"list"}, Options: options1300},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1299, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1300},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1301, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1300},
-	{Name: "show", Path: names{"list"}, Options: options1300},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1302},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1299, Named: true},
+var subs1304 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options1301},
+	{Name: "check", Path: names{"list"}, Options: options1301},
+	{Name: "completion", Path: names{"list"}, Options: options1301},
+	{Name: "config", Path: names{"config"}, Options: options1298, Subs: subs1299, Inherit: true},
+	{Name: "debug", Path: names{"list"}, Options: options1301},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1300, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1301},
+	{Name: "hash", Path: names{"list"}, Options: options1301},
+	{Name: "help", Path: names{"list"}, Options: options1301},
+	{Name: "index", Path: names{"list"}, Options: options1301},
+	{Name: "inspect", Path: names{"list"}, Options: options1301},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1300, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1301},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1302, Named: true},
+	{Name: "search", Path: names{"list"}, Options: options1301},
+	{Name: "show", Path: names{"list"}, Options: options1301},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1303},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1300, Named: true},
 }
 
-var keys1304 = names{
+var keys1305 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var also1305 = []Alias{
+var also1306 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1306 = []Alias{
+var also1307 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1307 = []Option{
+var options1308 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -32958,7 +32991,7 @@ var options1307 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1308 = []Option{
+var options1309 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -32969,13 +33002,13 @@ var options1308 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1309 = []Option{
+var options1310 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1310 = []Option{
+var options1311 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -32990,31 +33023,31 @@ var options1310 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1311 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1309},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1309},
-	{Name: "help", Path: names{"list"}, Options: options1309},
-	{Name: "inject", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1309},
-	{Name: "pin", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1310, Ends: true},
+var subs1312 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1310},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1310},
+	{Name: "help", Path: names{"list"}, Options: options1310},
+	{Name: "inject", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1310},
+	{Name: "pin", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1311, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1308, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1308, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1309, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1309, Named: true},
 }
 
-var options1312 = []Option{
+var options1313 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33022,7 +33055,7 @@ var options1312 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1313 = []Option{
+var options1314 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33034,7 +33067,7 @@ var options1313 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1314 = []Option{
+var options1315 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33074,28 +33107,28 @@ var options1314 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1315 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1314, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1313, Workdir: true},
+var subs1316 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1315, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1314, Workdir: true},
 }
 
-var options1316 = []Option{
+var options1317 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33111,13 +33144,13 @@ var options1316 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1317 = []Option{
+var options1318 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1318 = []Option{
+var options1319 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33213,51 +33246,51 @@ var options1318 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1319 = []Option{
+var options1320 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1320 = []Option{
+var options1321 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1321 = []Option{
+var options1322 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1322 = []Option{
+var options1323 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1323 = []Program{
+var subs1324 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1319, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1320, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1319, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1320, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1320, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1321, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1321, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1322, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1319, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1320, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33274,7 +33307,7 @@ var subs1323 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1322, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1323, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33294,7 +33327,7 @@ var subs1323 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1319, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1320, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33314,21 +33347,21 @@ var subs1323 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1324 = []Setting{
+var settings1325 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1325 = names{
+var keys1326 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1326 = names{
+var keys1327 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var also1327 = []Alias{
+var also1328 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -33362,27 +33395,27 @@ var also1327 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1328 = []Option{
+var options1329 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1329 = []Alias{
+var also1330 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1330 = []Alias{
+var also1331 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var options1331 = []Option{
+var options1332 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1332 = []Option{
+var options1333 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -33410,14 +33443,14 @@ var options1332 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1333 = []Option{
+var options1334 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1334 = []Option{
+var options1335 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -33431,7 +33464,7 @@ var options1334 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs1335 = []Program{
+var subs1336 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Same: "autoupdate", Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -33443,7 +33476,7 @@ var subs1335 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1334, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1335, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -33451,7 +33484,7 @@ var subs1335 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options1336 = []Option{
+var options1337 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -33505,7 +33538,7 @@ var options1336 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1337 = []Option{
+var options1338 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -33532,15 +33565,15 @@ var options1337 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1338 = []Option{
+var options1339 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1339 = []Option{
+var options1340 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1340 = []Option{
+var options1341 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33566,7 +33599,7 @@ var options1340 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1341 = []Option{
+var options1342 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -33586,7 +33619,7 @@ var options1341 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1342 = []Option{
+var options1343 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -33621,12 +33654,12 @@ var options1342 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options1343 = []Option{
+var options1344 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1344 = []Option{
+var options1345 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -33690,7 +33723,7 @@ var options1344 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1345 = []Option{
+var options1346 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -33728,7 +33761,7 @@ var options1345 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options1346 = []Option{
+var options1347 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -33747,7 +33780,7 @@ var options1346 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1347 = []Option{
+var options1348 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -33792,7 +33825,7 @@ var options1347 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1348 = []Option{
+var options1349 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -33803,7 +33836,7 @@ var options1348 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1349 = []Option{
+var options1350 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -33812,30 +33845,30 @@ var options1349 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1350 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1348},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1348},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1348},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1348},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1349},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1349},
+var subs1351 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1349},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1349},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1349},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1349},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1350},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1350},
 }
 
-var options1351 = []Option{
+var options1352 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1352 = []Option{
+var options1353 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -33848,23 +33881,23 @@ var options1352 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1353 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1351, Shared: [][]Option{options210}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1351, Shared: [][]Option{options210}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1352, Shared: [][]Option{options210}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1352, Shared: [][]Option{options210}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1352, Shared: [][]Option{options210}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1351, Shared: [][]Option{options210}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1352, Shared: [][]Option{options210}},
+var subs1354 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1352, Shared: [][]Option{options210}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1352, Shared: [][]Option{options210}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1353, Shared: [][]Option{options210}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1353, Shared: [][]Option{options210}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1353, Shared: [][]Option{options210}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1352, Shared: [][]Option{options210}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1353, Shared: [][]Option{options210}},
 }
 
-var options1354 = []Option{
+var options1355 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1355 = []Option{
+var options1356 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -33882,7 +33915,7 @@ var options1355 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1356 = []Option{
+var options1357 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -33907,7 +33940,7 @@ var options1356 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1357 = []Option{
+var options1358 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -33915,7 +33948,7 @@ var options1357 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1358 = []Option{
+var options1359 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-e", "--explain"}},
@@ -33935,7 +33968,7 @@ var options1358 = []Option{
 	{Names: names{"--property-decorators"}, Value: Required},
 }
 
-var options1359 = []Option{
+var options1360 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33991,7 +34024,7 @@ var options1359 = []Option{
 	{Names: names{"--clear-cache-post-run"}, Value: Required},
 }
 
-var options1360 = []Option{
+var options1361 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -34004,7 +34037,7 @@ var options1360 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1361 = []Option{
+var options1362 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -34036,7 +34069,7 @@ var options1361 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1362 = []Option{
+var options1363 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -34151,7 +34184,7 @@ var options1362 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1363 = []Option{
+var options1364 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--dependencies"}},
@@ -34178,7 +34211,7 @@ var options1363 = []Option{
 	{Names: names{"--gitlabcodequality"}, Value: Required, Effect: EffWrite},
 }
 
-var options1364 = []Option{
+var options1365 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -34365,37 +34398,37 @@ var options1364 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1365 = []Setting{
+var settings1366 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1366 = names{
+var keys1367 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var also1367 = []Alias{
+var also1368 = []Alias{
 	{To: names{"py.test"}},
 }
 
-var also1368 = []Alias{
+var also1369 = []Alias{
 	{To: names{"pytest"}},
 }
 
-var options1369 = []Option{
+var options1370 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1370 = []Program{
+var subs1371 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1369, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1370, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1371 = []Option{
+var options1372 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -34406,14 +34439,14 @@ var options1371 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1372 = []Option{
+var options1373 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1373 = []Option{
+var options1374 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -34476,56 +34509,56 @@ var options1373 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1374 = []Program{
+var subs1375 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1370},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1372, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1372, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1373, Shared: [][]Option{options210}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1372, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1373, Shared: [][]Option{options210}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1371, Shared: [][]Option{options210}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1371},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1373, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1373, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1374, Shared: [][]Option{options210}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1373, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1374, Shared: [][]Option{options210}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1372, Shared: [][]Option{options210}},
 }
 
-var also1375 = []Alias{
+var also1376 = []Alias{
 	{From: names{"move-disk"}, To: names{"qm", "disk", "move"}},
 	{From: names{"disk", "move"}, To: names{"qm", "move-disk"}},
 	{From: names{"move_disk"}, To: names{"qm", "disk", "move"}},
@@ -34540,7 +34573,7 @@ var also1375 = []Alias{
 	{From: names{"disk", "import"}, To: names{"qm", "importdisk"}},
 }
 
-var options1376 = []Option{
+var options1377 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-n", "--min"}, Value: Required},
 	{Names: names{"-x", "--max"}, Value: Required},
@@ -34570,14 +34603,14 @@ var options1376 = []Option{
 	{Names: names{"-nf"}},
 }
 
-var subs1377 = []Program{
-	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1376, Workdir: true},
-	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1376, Workdir: true},
-	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1376, Workdir: true},
-	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1376, Workdir: true},
+var subs1378 = []Program{
+	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1377, Workdir: true},
+	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1377, Workdir: true},
+	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1377, Workdir: true},
+	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1377, Workdir: true},
 }
 
-var options1378 = []Option{
+var options1379 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -34594,26 +34627,26 @@ var options1378 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1379 = []Option{
+var options1380 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1380 = []Option{
+var options1381 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1381 = []Program{
-	{Name: "c", Path: names{"console"}, Same: "console", Options: options1379, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1379, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1379, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1379, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1380, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1380, Workdir: true},
+var subs1382 = []Program{
+	{Name: "c", Path: names{"console"}, Same: "console", Options: options1380, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1380, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1380, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1380, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1381, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1381, Workdir: true},
 }
 
-var also1382 = []Alias{
+var also1383 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -34631,7 +34664,7 @@ var also1382 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1383 = []Option{
+var options1384 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -34666,11 +34699,11 @@ var options1383 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1384 = []Alias{
+var also1385 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1385 = []Option{
+var options1386 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -34689,11 +34722,11 @@ var options1385 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var also1386 = []Alias{
+var also1387 = []Alias{
 	{To: names{"service"}},
 }
 
-var options1387 = []Option{
+var options1388 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -34704,14 +34737,24 @@ var options1387 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var subs1388 = []Program{
+var options1389 = []Option{
+	{Names: names{"--count"}, Value: Required},
+	{Names: names{"--discard"}},
+	{Names: names{"--head"}, Value: Required},
+	{Names: names{"--offset"}, Value: Required},
+	{Names: names{"--separator"}, Value: Required},
+	{Names: names{"--tail"}, Value: Required},
+}
+
+var subs1390 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1389, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "nfsmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 }
 
-var options1389 = []Option{
+var options1391 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -34726,7 +34769,7 @@ var options1389 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1390 = []Option{
+var options1392 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -34737,7 +34780,7 @@ var options1390 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1391 = []Option{
+var options1393 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -34799,11 +34842,11 @@ var options1391 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var also1392 = []Alias{
+var also1394 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1393 = []Option{
+var options1395 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -34830,7 +34873,7 @@ var options1393 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1394 = []Option{
+var options1396 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -34848,7 +34891,7 @@ var options1394 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1395 = []Option{
+var options1397 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -34856,7 +34899,7 @@ var options1395 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1396 = []Option{
+var options1398 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -34870,14 +34913,14 @@ var options1396 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1397 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1394},
+var subs1399 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1396},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1395},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1397},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -34893,7 +34936,7 @@ var subs1397 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1396},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1398},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -34903,7 +34946,7 @@ var subs1397 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1398 = []Option{
+var options1400 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -34943,7 +34986,7 @@ var options1398 = []Option{
 	{Names: names{"-L", "--follow"}, Effect: EffFollow},
 	{Names: names{"--no-follow"}},
 	{Names: names{"--generate"}, Value: Required},
-	{Names: names{"-g", "--glob"}, Value: Required},
+	{Names: names{"-g", "--glob"}, Value: Required, Effect: EffGlob},
 	{Names: names{"--glob-case-insensitive"}},
 	{Names: names{"--no-glob-case-insensitive"}},
 	{Names: names{"--heading"}},
@@ -34953,7 +34996,7 @@ var options1398 = []Option{
 	{Names: names{"--no-hidden"}},
 	{Names: names{"--hostname-bin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--hyperlink-format"}, Value: Required},
-	{Names: names{"--iglob"}, Value: Required},
+	{Names: names{"--iglob"}, Value: Required, Effect: EffGlob},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"--ignore-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--ignore-file-case-insensitive"}},
@@ -35041,7 +35084,7 @@ var options1398 = []Option{
 	{Names: names{"--no-trim"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-T", "--type-not"}, Value: Required},
-	{Names: names{"--type-add"}, Value: Required},
+	{Names: names{"--type-add"}, Value: Required, Effect: EffGlob},
 	{Names: names{"--type-clear"}, Value: Required},
 	{Names: names{"--type-list"}, Effect: EffPattern},
 	{Names: names{"-u", "--unrestricted"}},
@@ -35051,7 +35094,7 @@ var options1398 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1399 = []Option{
+var options1401 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -35071,7 +35114,7 @@ var options1399 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1400 = []Option{
+var options1402 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -35109,7 +35152,7 @@ var options1400 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1401 = []Option{
+var options1403 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -35122,21 +35165,21 @@ var options1401 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1402 = []Alias{
+var also1404 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1403 = []Alias{
+var also1405 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1404 = []Option{
+var options1406 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1405 = []Option{
+var options1407 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -35167,7 +35210,7 @@ var options1405 = []Option{
 	{Names: names{"--bundleConfigAsCjs"}},
 }
 
-var options1406 = []Option{
+var options1408 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -35206,7 +35249,7 @@ var options1406 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1407 = []Option{
+var options1409 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -35221,7 +35264,7 @@ var options1407 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1408 = []Option{
+var options1410 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -35270,7 +35313,7 @@ var options1408 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1409 = []Option{
+var options1411 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -35294,7 +35337,7 @@ var options1409 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1410 = []Option{
+var options1412 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -35326,7 +35369,7 @@ var options1410 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1411 = []Option{
+var options1413 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -35334,28 +35377,28 @@ var options1411 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1412 = []Option{
+var options1414 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1413 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1410, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1411, Workdir: true, Special: "formats"},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1412, Workdir: true},
+var subs1415 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1412, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1413, Workdir: true, Special: "formats"},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1414, Workdir: true},
 }
 
-var options1414 = []Option{
+var options1416 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--unit"}, Value: Required},
@@ -35376,7 +35419,7 @@ var options1414 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1415 = []Option{
+var options1417 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -35384,7 +35427,7 @@ var options1415 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1416 = []Option{
+var options1418 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -35400,7 +35443,7 @@ var options1416 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1417 = []Option{
+var options1419 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -35437,7 +35480,7 @@ var options1417 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1418 = []Option{
+var options1420 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -35458,7 +35501,7 @@ var options1418 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1419 = []Option{
+var options1421 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -35466,17 +35509,17 @@ var options1419 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1420 = []Option{
+var options1422 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1421 = []Option{
+var options1423 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1422 = []Option{
+var options1424 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -35486,39 +35529,39 @@ var options1422 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1423 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1420, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1421},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1422},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1421},
+var subs1425 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1422, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1423},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1424},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1423},
 }
 
-var settings1424 = []Setting{
+var settings1426 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var also1425 = []Alias{
+var also1427 = []Alias{
 	{From: names{"install"}, To: names{"rustup", "toolchain", "install"}},
 	{From: names{"toolchain", "install"}, To: names{"rustup", "install"}},
 	{From: names{"uninstall"}, To: names{"rustup", "toolchain", "uninstall"}},
 	{From: names{"toolchain", "uninstall"}, To: names{"rustup", "uninstall"}},
 }
 
-var options1426 = []Option{
+var options1428 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format-multi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--mcp"}, Effect: EffUnproven},
@@ -35571,7 +35614,7 @@ var options1426 = []Option{
 	{Names: names{"-m", "--character"}},
 }
 
-var options1427 = []Option{
+var options1429 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -35597,7 +35640,7 @@ var options1427 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1428 = []Option{
+var options1430 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -35638,7 +35681,7 @@ var options1428 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options1429 = []Option{
+var options1431 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -35657,7 +35700,7 @@ var options1429 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1430 = []Option{
+var options1432 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -35673,7 +35716,7 @@ var options1430 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1431 = []Option{
+var options1433 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -35695,11 +35738,11 @@ var options1431 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1432 = []Alias{
+var also1434 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1433 = []Option{
+var options1435 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -35753,7 +35796,7 @@ var options1433 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1434 = []Program{
+var subs1436 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -35767,7 +35810,7 @@ var subs1434 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1435 = []Option{
+var options1437 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -35794,14 +35837,14 @@ var options1435 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1436 = []Option{
+var options1438 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1437 = []Alias{
+var also1439 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -35813,7 +35856,7 @@ var also1437 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1438 = []Option{
+var options1440 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -35839,42 +35882,42 @@ var options1438 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1439 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1100}, Ends: true},
+var subs1441 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1101}, Ends: true},
 }
 
-var options1440 = []Option{
+var options1442 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1441 = []Option{
+var options1443 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -35904,7 +35947,7 @@ var options1441 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1442 = []Option{
+var options1444 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -35912,7 +35955,7 @@ var options1442 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1443 = []Option{
+var options1445 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -35940,7 +35983,7 @@ var options1443 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1444 = []Option{
+var options1446 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -35960,7 +36003,7 @@ var options1444 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1445 = []Option{
+var options1447 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -35983,7 +36026,7 @@ var options1445 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options1446 = []Option{
+var options1448 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -35991,7 +36034,7 @@ var options1446 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1447 = []Option{
+var options1449 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36003,7 +36046,7 @@ var options1447 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1448 = []Option{
+var options1450 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36013,13 +36056,13 @@ var options1448 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1449 = []Alias{
+var also1451 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1450 = []Option{
+var options1452 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -36027,11 +36070,11 @@ var options1450 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1451 = []Option{
+var options1453 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1452 = []Option{
+var options1454 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -36064,7 +36107,7 @@ var options1452 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1453 = []Option{
+var options1455 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -36078,7 +36121,7 @@ var options1453 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1454 = []Option{
+var options1456 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -36104,14 +36147,14 @@ var options1454 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1455 = []Option{
+var options1457 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1456 = []Option{
+var options1458 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -36138,7 +36181,7 @@ var options1456 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1457 = []Option{
+var options1459 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -36147,7 +36190,7 @@ var options1457 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1458 = []Option{
+var options1460 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -36155,18 +36198,18 @@ var options1458 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1459 = []Program{
+var subs1461 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1457, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1457, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1458, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1458, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1458, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1459, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1459, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1460, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1460, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1460, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1460 = []Option{
+var options1462 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -36218,7 +36261,7 @@ var options1460 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options1461 = []Option{
+var options1463 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -36266,7 +36309,7 @@ var options1461 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1462 = []Option{
+var options1464 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -36289,7 +36332,7 @@ var options1462 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1463 = []Option{
+var options1465 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -36302,7 +36345,7 @@ var options1463 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1464 = []Option{
+var options1466 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -36315,7 +36358,7 @@ var options1464 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1465 = []Option{
+var options1467 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -36361,7 +36404,7 @@ var options1465 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1466 = []Option{
+var options1468 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -36376,7 +36419,7 @@ var options1466 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1467 = []Option{
+var options1469 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -36387,7 +36430,7 @@ var options1467 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1468 = []Option{
+var options1470 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -36423,7 +36466,7 @@ var options1468 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1469 = []Option{
+var options1471 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -36438,7 +36481,7 @@ var options1469 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1470 = []Option{
+var options1472 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -36457,7 +36500,7 @@ var options1470 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var options1471 = []Option{
+var options1473 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -36465,7 +36508,7 @@ var options1471 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1472 = []Option{
+var options1474 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -36537,7 +36580,7 @@ var options1472 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1473 = []Option{
+var options1475 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -36554,13 +36597,13 @@ var options1473 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1474 = []Option{
+var options1476 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1475 = []Option{
+var options1477 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -36578,7 +36621,7 @@ var options1475 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1476 = []Option{
+var options1478 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -36614,7 +36657,7 @@ var options1476 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1477 = []Option{
+var options1479 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -36629,7 +36672,7 @@ var options1477 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1478 = []Option{
+var options1480 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -36665,7 +36708,7 @@ var options1478 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1479 = []Option{
+var options1481 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -36687,14 +36730,14 @@ var options1479 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1480 = []Setting{
+var settings1482 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1481 = []Alias{
+var also1483 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -36745,7 +36788,7 @@ var also1481 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1482 = []Option{
+var options1484 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -36760,7 +36803,7 @@ var options1482 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1483 = []Option{
+var options1485 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -36791,22 +36834,22 @@ var options1483 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1484 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1483, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1483, Workdir: true},
+var subs1486 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1485, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1485, Workdir: true},
 }
 
-var options1485 = []Option{
+var options1487 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1486 = []Option{
+var options1488 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -36874,7 +36917,7 @@ var options1486 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1487 = []Program{
+var subs1489 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -36950,12 +36993,12 @@ var subs1487 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1488 = []Setting{
+var settings1490 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var also1489 = []Alias{
+var also1491 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -36974,7 +37017,7 @@ var also1489 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1490 = []Option{
+var options1492 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -36986,7 +37029,7 @@ var options1490 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1491 = []Option{
+var options1493 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -37027,13 +37070,13 @@ var options1491 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1492 = []Option{
+var options1494 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1493 = []Option{
+var options1495 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -37053,12 +37096,12 @@ var options1493 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1494 = []Alias{
+var also1496 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1495 = []Option{
+var options1497 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -37093,15 +37136,15 @@ var options1495 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1496 = []Alias{
+var also1498 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1497 = []Alias{
+var also1499 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1498 = []Option{
+var options1500 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -37109,7 +37152,7 @@ var options1498 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1499 = []Option{
+var options1501 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -37176,7 +37219,7 @@ var options1499 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1500 = []Option{
+var options1502 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -37193,7 +37236,7 @@ var options1500 = []Option{
 	{Names: names{"-r"}},
 }
 
-var also1501 = []Alias{
+var also1503 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -37201,7 +37244,7 @@ var also1501 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1502 = []Alias{
+var also1504 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -37209,7 +37252,7 @@ var also1502 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1503 = []Option{
+var options1505 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -37236,7 +37279,7 @@ var options1503 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1504 = []Option{
+var options1506 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37251,7 +37294,7 @@ var options1504 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1505 = []Option{
+var options1507 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -37261,7 +37304,14 @@ var options1505 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1506 = []Option{
+var options1508 = []Option{
+	{Names: names{"-s", "--scale"}, Value: Required},
+	{Names: names{"-d", "--delay"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options1509 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -37278,7 +37328,7 @@ var options1506 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1507 = []Option{
+var options1510 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -37306,85 +37356,85 @@ var options1507 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1508 = []Option{
+var options1511 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1509 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1507, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1507, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+var subs1512 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1510, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1510, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1507, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1510, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1507, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1507, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1510, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1510, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1507, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1510, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1507, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1510, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1507, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1507, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1510, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1510, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1507, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1510, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1507, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1507, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1507, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1507, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1507, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1507, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1510, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1510, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1510, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1510, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1510, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1510, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1507, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1510, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1507, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1507, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1507, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1507, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1510, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1510, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1510, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1510, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -37393,13 +37443,13 @@ var subs1509 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1507, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1507, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1510, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1510, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -37408,33 +37458,33 @@ var subs1509 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1507, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1508, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1508, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1507, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1510, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1511, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1511, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1510, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1507, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1507, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1510, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1510, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var also1510 = []Alias{
+var also1513 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1511 = []Option{
+var options1514 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -37457,7 +37507,7 @@ var options1511 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1512 = []Option{
+var options1515 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -37499,7 +37549,7 @@ var options1512 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1513 = []Option{
+var options1516 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -37512,7 +37562,7 @@ var options1513 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1514 = []Option{
+var options1517 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -37525,7 +37575,7 @@ var options1514 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1515 = []Option{
+var options1518 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -37562,19 +37612,19 @@ var options1515 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1516 = []Program{
+var subs1519 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1517 = []Option{
+var options1520 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1518 = []Option{
+var options1521 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -37593,13 +37643,13 @@ var options1518 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1519 = []Option{
+var options1522 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1520 = []Option{
+var options1523 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -37666,14 +37716,14 @@ var options1520 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1521 = []Option{
+var options1524 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1522 = []Option{
+var options1525 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -37745,7 +37795,7 @@ var options1522 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1523 = []Option{
+var options1526 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -37809,26 +37859,26 @@ var options1523 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1524 = []Option{
+var options1527 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1525 = []Alias{
+var also1528 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1526 = []Option{
+var options1529 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1527 = []Option{
+var options1530 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1528 = []Option{
+var options1531 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -37847,13 +37897,13 @@ var options1528 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1529 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1527},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1528},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1528},
+var subs1532 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1530},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1531},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1531},
 }
 
-var options1530 = []Option{
+var options1533 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -37867,7 +37917,7 @@ var options1530 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options1531 = []Option{
+var options1534 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -37881,7 +37931,7 @@ var options1531 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1532 = []Option{
+var options1535 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -37908,16 +37958,16 @@ var options1532 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1533 = []Option{
+var options1536 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1534 = []Option{
+var options1537 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1535 = []Option{
+var options1538 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -37929,7 +37979,7 @@ var options1535 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1536 = []Option{
+var options1539 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -37944,13 +37994,13 @@ var options1536 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1537 = []Option{
+var options1540 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1538 = []Option{
+var options1541 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -37984,7 +38034,7 @@ var options1538 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1539 = []Option{
+var options1542 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -38033,7 +38083,7 @@ var options1539 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1540 = []Option{
+var options1543 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -38082,14 +38132,14 @@ var options1540 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1541 = []Option{
+var options1544 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1542 = []Option{
+var options1545 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -38101,7 +38151,7 @@ var options1542 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1543 = []Option{
+var options1546 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -38176,7 +38226,7 @@ var options1543 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1544 = []Option{
+var options1547 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -38193,7 +38243,7 @@ var options1544 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1545 = []Option{
+var options1548 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -38206,7 +38256,7 @@ var options1545 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1546 = []Option{
+var options1549 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -38216,7 +38266,7 @@ var options1546 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1547 = []Option{
+var options1550 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -38233,7 +38283,7 @@ var options1547 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1548 = []Option{
+var options1551 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -38247,7 +38297,7 @@ var options1548 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1549 = []Option{
+var options1552 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -38268,7 +38318,7 @@ var options1549 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1550 = []Option{
+var options1553 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -38281,19 +38331,19 @@ var options1550 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1551 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1548, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1549, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1549, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1550, Workdir: true},
+var subs1554 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1551, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1552, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1552, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1553, Workdir: true},
 }
 
-var options1552 = []Option{
+var options1555 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38307,7 +38357,7 @@ var options1552 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1553 = []Option{
+var options1556 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38317,7 +38367,7 @@ var options1553 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1554 = []Option{
+var options1557 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38331,7 +38381,7 @@ var options1554 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1555 = []Option{
+var options1558 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38342,7 +38392,7 @@ var options1555 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1556 = []Option{
+var options1559 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38352,17 +38402,17 @@ var options1556 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1557 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1556, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1555, Workdir: true, Named: true},
+var subs1560 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1559, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1558, Workdir: true, Named: true},
 }
 
-var options1558 = []Option{
+var options1561 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38373,43 +38423,43 @@ var options1558 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1559 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1544, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1562 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1547, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1545, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1548, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1546, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1552, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1552, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1547, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1551, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1552, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1549, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1555, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1555, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1550, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1554, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1555, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1544, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1553, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1547, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1556, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1557, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1558, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1554, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1560, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1561, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1557, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1560 = names{
+var keys1563 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var also1561 = []Alias{
+var also1564 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1562 = []Option{
+var options1565 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38435,11 +38485,11 @@ var options1562 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1563 = []Alias{
+var also1566 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1564 = []Option{
+var options1567 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -38449,13 +38499,13 @@ var options1564 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1565 = []Option{
+var options1568 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1566 = []Option{
+var options1569 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -38470,43 +38520,43 @@ var options1566 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1567 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
+var subs1570 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1565, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1565, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1568, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1568, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1565, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1566, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1565, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1568, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1569, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1568, Workdir: true},
 }
 
-var options1568 = []Option{
+var options1571 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -38672,7 +38722,7 @@ var options1568 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1569 = []Option{
+var options1572 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -38690,7 +38740,7 @@ var options1569 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1570 = []Option{
+var options1573 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -38699,7 +38749,7 @@ var options1570 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1571 = []Option{
+var options1574 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -38711,7 +38761,7 @@ var options1571 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1572 = []Option{
+var options1575 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -38725,40 +38775,40 @@ var options1572 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1573 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1570, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+var subs1576 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1573, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1570, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1570, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1572, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1573, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1573, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1575, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1571, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1574, Special: "azure"},
 }
 
-var also1574 = []Alias{
+var also1577 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -38767,7 +38817,7 @@ var also1574 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1575 = []Option{
+var options1578 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -38780,11 +38830,11 @@ var options1575 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1576 = []Alias{
+var also1579 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var options1577 = []Option{
+var options1580 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -38824,7 +38874,7 @@ var options1577 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1578 = []Option{
+var options1581 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -38857,7 +38907,7 @@ var options1578 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1579 = []Program{
+var subs1582 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -38865,7 +38915,7 @@ var subs1579 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1580 = []Option{
+var options1583 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -38958,7 +39008,7 @@ var options1580 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1581 = []Program{
+var subs1584 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -38968,7 +39018,7 @@ var subs1581 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1582 = []Option{
+var options1585 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -38981,7 +39031,7 @@ var options1582 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1583 = []Option{
+var options1586 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -38991,13 +39041,13 @@ var options1583 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1584 = []Option{
+var options1587 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1585 = []Option{
+var options1588 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -39016,7 +39066,7 @@ var options1585 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1586 = []Option{
+var options1589 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -39065,7 +39115,7 @@ var options1586 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1587 = []Option{
+var options1590 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -39093,7 +39143,7 @@ var options1587 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1588 = []Option{
+var options1591 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -39137,7 +39187,7 @@ var options1588 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1589 = []Option{
+var options1592 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -39300,7 +39350,7 @@ var options1589 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1590 = []Option{
+var options1593 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39324,7 +39374,7 @@ var options1590 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1591 = []Option{
+var options1594 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39344,7 +39394,7 @@ var options1591 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1592 = []Option{
+var options1595 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -39376,7 +39426,7 @@ var options1592 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1593 = []Option{
+var options1596 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -39403,7 +39453,7 @@ var options1593 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1594 = []Option{
+var options1597 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -39450,7 +39500,7 @@ var options1594 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1595 = []Option{
+var options1598 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -39466,21 +39516,21 @@ var options1595 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1596 = []Setting{
+var settings1599 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1597 = []Option{
+var options1600 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
-	{Names: names{"--schema"}, Value: Required, Effect: EffInput},
+	{Names: names{"--schema"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--noblanks"}},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--valid"}},
-	{Names: names{"--dtdvalid"}, Value: Required, Effect: EffRead},
-	{Names: names{"--relaxng"}, Value: Required, Effect: EffInput},
+	{Names: names{"--valid"}, Effect: EffUnproven},
+	{Names: names{"--dtdvalid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--relaxng"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--html"}},
 	{Names: names{"--encode"}, Value: Required},
 	{Names: names{"--recover"}},
@@ -39517,11 +39567,11 @@ var options1597 = []Option{
 	{Names: names{"--nodefdtd"}},
 	{Names: names{"--nsclean"}},
 	{Names: names{"--oldxml10"}},
-	{Names: names{"--postvalid"}},
+	{Names: names{"--postvalid"}, Effect: EffUnproven},
 	{Names: names{"--walker"}},
 	{Names: names{"--xmlout"}},
-	{Names: names{"--schematron"}, Value: Required, Effect: EffInput},
-	{Names: names{"--dtdvalidfpi"}, Value: Required},
+	{Names: names{"--schematron"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--dtdvalidfpi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--auto"}, Effect: EffUnproven},
 	{Names: names{"--chkregister"}, Effect: EffUnproven},
 	{Names: names{"--compress"}, Effect: EffUnproven},
@@ -39532,7 +39582,7 @@ var options1597 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1598 = []Option{
+var options1601 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -39544,7 +39594,7 @@ var options1598 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1599 = []Option{
+var options1602 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -39567,7 +39617,7 @@ var options1599 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1600 = []Option{
+var options1603 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -39578,7 +39628,7 @@ var options1600 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1601 = []Option{
+var options1604 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -39653,18 +39703,18 @@ var options1601 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1602 = []Option{
+var options1605 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1603 = []Option{
+var options1606 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1604 = []Option{
+var options1607 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -39675,7 +39725,7 @@ var options1604 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1605 = []Option{
+var options1608 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -39692,15 +39742,15 @@ var options1605 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1606 = []Program{
+var subs1609 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1605, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1608, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1607 = []Program{
+var subs1610 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -39711,7 +39761,7 @@ var subs1607 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1602, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1605, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -39725,7 +39775,7 @@ var subs1607 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1603, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1606, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -39751,26 +39801,26 @@ var subs1607 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1604, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1604, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1607, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1607, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1606, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1609, Workdir: true, Special: "runner"},
 }
 
-var settings1608 = []Setting{
+var settings1611 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1609 = names{
+var keys1612 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1610 = names{
+var keys1613 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var also1611 = []Alias{
+var also1614 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -39800,11 +39850,11 @@ var also1611 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1612 = []Alias{
+var also1615 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1613 = []Option{
+var options1616 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -39846,7 +39896,7 @@ var options1613 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1614 = []Option{
+var options1617 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -39893,7 +39943,7 @@ var options1614 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1615 = []Option{
+var options1618 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -39922,28 +39972,28 @@ var options1615 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1616 = []Option{
+var options1619 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1617 = []Option{
+var options1620 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1618 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1617, Workdir: true, Special: "sources"},
+var subs1621 = []Program{
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1620, Workdir: true, Special: "sources"},
 }
 
-var subs1619 = []Program{
+var subs1622 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1616, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1616, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1618, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1619, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1619, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1621, Workdir: true},
 }
 
-var options1620 = []Option{
+var options1623 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -40050,7 +40100,7 @@ var options1620 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1621 = []Option{
+var options1624 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -40059,7 +40109,7 @@ var options1621 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1622 = []Option{
+var options1625 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -40069,7 +40119,7 @@ var options1622 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1623 = []Option{
+var options1626 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -40089,7 +40139,7 @@ var options1623 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1624 = []Option{
+var options1627 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -40162,7 +40212,7 @@ var options1624 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var also1625 = []Alias{
+var also1628 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

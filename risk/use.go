@@ -17,6 +17,7 @@ type use struct {
 	// operands are the texts of subcommands and operands in order; "" if
 	// unknown.
 	operands []string
+	kinds    bool // the operands are types, whose case does not count
 	unsure   bool // an argument may be an option, and the entry is not marked safe
 }
 
@@ -57,7 +58,7 @@ func (in *room) sortWords(a *shell.Action, name string) use {
 	if entry == nil {
 		entry = &bare
 	}
-	u := use{words: a.Words, operands: in.operands[:0], scan: shell.ScanInto(entry, a.Words, in.args)}
+	u := use{words: a.Words, operands: in.operands[:0], scan: shell.ScanInto(entry, a.Words, in.args), kinds: entry.Kinds}
 	in.args = u.scan.Args[:0]
 	u.entry = u.scan.Prog
 	switch name {
@@ -85,7 +86,11 @@ func (u *use) operand(arg *shell.Arg) {
 		u.unsure = u.unsure || !u.entry.Safe
 		u.operands = append(u.operands, "")
 	case arg.Kind == shell.ArgOperand || arg.Kind == shell.ArgSubcommand || u.isWord(arg):
-		u.operands = append(u.operands, knownText(w))
+		text := knownText(w)
+		if u.kinds {
+			text = strings.ToLower(text)
+		}
+		u.operands = append(u.operands, text)
 	}
 }
 

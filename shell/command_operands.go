@@ -113,6 +113,28 @@ func (e *effector) reads(p *program.Program, rest []Word, what string) {
 			e.inPlaceWrite(r, NeedCover, what)
 		}
 	}
+	e.globs(rest)
+}
+
+// globs reads the files that patterns of options name below directories. To a program
+// that skips files, such a pattern means those as well.
+func (e *effector) globs(dirs []Word) {
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = false
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Effect != program.EffGlob {
+			continue
+		}
+		files := globWords(a.Value)
+		if at := strings.IndexByte(a.Value.Text, ':'); at >= 0 { // --type-add NAME:PATTERN
+			files = append(files, globWords(cutWord(a.Value, at+1))...)
+		}
+		for _, glob := range files {
+			for _, dir := range dirs {
+				e.read(joinPath(dir, glob), NeedNone, "option "+a.Option.Names[0]+" of "+e.prog.Name)
+			}
+		}
+	}
 }
 
 // changes writes the operands of a program whose operands the catalogue does not

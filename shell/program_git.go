@@ -125,15 +125,18 @@ func (e *effector) gitShows() {
 			named = append(named, a.Value) // -L 1,3:FILE
 		}
 	}
+	if e.scan.Path[0] == "grep" {
+		named = behind(named, e.has("-e") || e.has("-f"))
+	}
 	for _, r := range named {
 		if !r.Known() {
 			continue // nearly always a revision
 		}
-		if at := strings.LastIndexByte(r.Text, ':'); at >= 0 {
+		if at := strings.LastIndexByte(r.Text, ':'); at > 0 {
 			r = cutWord(r, at+1)
 		}
-		if r.Text != "" {
-			e.read(r, NeedNone, "operand of git "+e.scan.Path[0])
+		for _, file := range pathspec(r) {
+			e.read(file, NeedNone, "operand of git "+e.scan.Path[0])
 		}
 	}
 }
@@ -142,7 +145,7 @@ func (e *effector) gitShows() {
 // name. git log does so as a patch, and git cat-file unless it is asked for less.
 func (e *effector) gitPrints(sub string) bool {
 	switch sub {
-	case "log":
+	case "log", "reflog", "whatchanged", "diff-tree", "diff-index":
 		return e.has("--patch") || e.has("-L") || e.said("-p") || e.said("-u")
 	case "cat-file":
 		return !e.has("-t") && !e.has("-s") && !e.has("-e")
@@ -150,7 +153,7 @@ func (e *effector) gitPrints(sub string) bool {
 	return gitPrinters.has(sub)
 }
 
-var gitPrinters = set("diff", "show", "blame", "annotate", "difftool", "diff-files", "range-diff", "format-patch")
+var gitPrinters = set("diff", "show", "blame", "annotate", "difftool", "diff-files", "range-diff", "format-patch", "grep", "archive")
 
 // gitConfig handles git config. A setting may be a command that git runs later, name
 // a file that it obeys, or redirect it. Writing any setting not known to be harmless
