@@ -107,6 +107,9 @@ type Program struct {
 	// Hosts are the hosts, with blanks between their names, that the program asks
 	// whatever its words say (gh: github.com).
 	Hosts string
+	// Base is the directory below which the operands are names, so that one with .. in it
+	// names a file somewhere else (service: /etc/init.d).
+	Base string
 	// Gets lists the options with which a client only gets what its URLs name (curl -s).
 	Gets []string
 	// Inline is the name of a file in the program's language, which stands for code that

@@ -40,6 +40,7 @@ func (e *effector) run() outcome {
 	e.obeys()
 	e.settings()
 	e.homeFile()
+	e.leaves()
 	out := e.readByProgram()
 	e.operandEffects()
 	e.configBeside()

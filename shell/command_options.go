@@ -110,6 +110,9 @@ func (e *effector) optionEffect(a Arg) {
 		e.loadPairs(a.Value, what)
 	case program.EffInput:
 		e.read(a.Value, NeedNone, what)
+		if _, remote := urlIn(a.Value); remote {
+			e.unprovenLate(causeRemoteSource, what)
+		}
 	case program.EffURL:
 		e.fetch(a.Value, what)
 	case program.EffBelow:

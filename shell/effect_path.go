@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 func (e *effector) write(p Word, need Need, purpose bool, reason string) {
 	e.path(Write, p, need, purpose, reason)
@@ -95,6 +99,9 @@ func (e *effector) skipsHidden() bool {
 			return false
 		case a.Kind != ArgOption:
 			continue
+		}
+		if a.Option.Effect == program.EffGlob && !strings.HasPrefix(a.Value.Text, "!") && len(globWords(a.Value)) == 0 {
+			return false // the pattern of everything means hidden files as well
 		}
 		for _, name := range a.Option.Names {
 			switch name {

@@ -63,6 +63,26 @@ func (e *effector) runFile(file Word, what string) {
 	e.w.runs = append(e.w.runs, e.runsFile(file)...)
 }
 
+// leaves runs the files that operands name outside the directory below which the program
+// looks for them, whether it reads or runs what it finds.
+func (e *effector) leaves() {
+	base := e.sub().Base
+	if base == "" {
+		return
+	}
+	for _, a := range e.scan.Args {
+		w := e.words[a.Word]
+		if a.Kind != ArgOperand && a.Kind != ArgUnsure && a.Kind != ArgUnlisted || strings.HasPrefix(w.Text, "-") {
+			continue
+		}
+		if path := w.Text; strings.HasPrefix(path, "/") {
+			e.runFile(w, "operand of "+e.prog.Name)
+		} else if slices.Contains(strings.Split(path, "/"), "..") {
+			e.runFile(joinPath(known(base), w), "operand of "+e.prog.Name)
+		}
+	}
+}
+
 // runsFile returns the paths of a script that the command runs.
 func (e *effector) runsFile(file Word) []scriptRun {
 	var out []scriptRun

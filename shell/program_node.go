@@ -14,6 +14,8 @@ func (e *effector) npm() {
 	}
 	rest := e.operandWords(0)
 	switch verb := e.words[e.subcommandAt()].Text; e.scan.Path[0] {
+	case "run":
+		e.envScript(rest)
 	case "config":
 		if verb != "set" && verb != "get" && len(rest) > 0 {
 			verb, rest = rest[0].Text, rest[1:]
@@ -23,6 +25,14 @@ func (e *effector) npm() {
 		if len(rest) > 0 && rest[0].Text != "get" {
 			e.write(Word{Text: "package.json"}, NeedCover, false, "npm pkg "+show(&rest[0]))
 		}
+	}
+}
+
+// envScript runs env with the words behind it, as npm run env and yarn run env do where
+// the package has no script of that name: npm-run-script(1).
+func (e *effector) envScript(rest []Word) {
+	if len(rest) > 0 && rest[0].Known() && rest[0].Text == "env" {
+		e.runList(rest, -1)
 	}
 }
 
@@ -59,6 +69,9 @@ func (e *effector) npmRuns(rest []Word) bool {
 // cover of its own.
 func (e *effector) runner() {
 	e.workspaces()
+	if len(e.scan.Path) == 0 || e.scan.Path[0] == "run" {
+		e.envScript(e.operandWords(0))
+	}
 	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
 	if len(e.operands) == 0 || e.pattern || len(e.scan.Path) > 0 && !run {
 		return

@@ -26,12 +26,23 @@ func globWords(w Word) []Word {
 			}
 			text = strings.TrimSuffix(cut, "/")
 		}
-		text = strings.TrimLeft(strings.ReplaceAll("/"+text, "/**/", "/"), "/")
-		if text != "" {
+		if text = behindWild(text); text != "" {
 			out = append(out, globWord(text, w))
 		}
 	}
 	return out
+}
+
+// behindWild returns a pattern without the directories up to one that begins with a
+// wildcard, and may be any: it matches at any depth.
+func behindWild(text string) string {
+	segments := strings.Split(strings.TrimLeft(text, "/"), "/")
+	for i := len(segments) - 2; i >= 0; i-- {
+		if s := segments[i]; s == "" || strings.IndexByte("*?[", s[0]) >= 0 {
+			return strings.Join(segments[i+1:], "/")
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // globBraces expands the alternatives in braces, up to a number of words.

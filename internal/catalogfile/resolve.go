@@ -41,13 +41,13 @@ var keys = map[string]func(any) string{
 	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
-	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "inline": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
+	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
 	"kinds": isBool, "folds": isBool, "suffix": isText,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside", "gets", "hosts", "inline"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside", "gets", "hosts", "base", "inline"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -158,7 +158,7 @@ func (c *Book) like(e *Entry) error {
 	e.Aside = p.Aside
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
-	for _, key := range []string{"abbreviates", "suffix", "obeys", "inline"} {
+	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline"} {
 		if own[key] != nil {
 			e.keys[key] = own[key]
 		}
@@ -167,7 +167,7 @@ func (c *Book) like(e *Entry) error {
 }
 
 // besideLike are the keys that a table with like may have as well.
-var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "settings", "harmless", "inline"}
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {
