@@ -17,6 +17,7 @@ func (e *effector) git() {
 			e.odd(causeGitURL)
 		}
 	}
+	e.gitRemote()
 	e.gitShows()
 	e.gitSearches()
 	e.gitShowsAdded()
@@ -24,6 +25,54 @@ func (e *effector) git() {
 	e.gitBundle()
 	e.gitRestores()
 	e.gitPatches()
+}
+
+// repositoryAt maps subcommands to the place of the repository among their operands.
+var repositoryAt = map[string]int{
+	"fetch": 0, "pull": 0, "push": 0, "clone": 0, "ls-remote": 0, "remote show": 0, "remote update": 0, "remote add": 1, "remote set-url": 1,
+	"submodule add": 0, "fetch-pack": 0, "send-pack": 0,
+}
+
+// gitRemote fetches a repository that is named as HOST:PATH: git-fetch(1), "GIT URLS". A
+// rule that does not name it says nothing of a host that has an address for its name.
+func (e *effector) gitRemote() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	sub := strings.Join(e.scan.Path, " ")
+	if e.scan.Path[0] == "remote" {
+		sub = "remote " + e.words[e.subcommandAt()].Text
+	}
+	at, found := repositoryAt[sub]
+	rest := e.operandWords(0)
+	if !found || at >= len(rest) {
+		return
+	}
+	if host := hostBeforePath(&rest[at]); host != "" {
+		address := strings.HasPrefix(host, "[") || '0' <= host[0] && host[0] <= '9' && !strings.Contains(host, ".")
+		if e.fetch(Word{Text: "ssh://" + host + "/", Pos: rest[at].Pos, End: rest[at].End}, "operand of git "+sub); address {
+			e.unprovenLate(causeRemoteSource, "the operand of git "+sub)
+		}
+	}
+}
+
+// hostBeforePath returns HOST of [USER@]HOST:PATH, "" if a word is not of that form.
+func hostBeforePath(w *Word) string {
+	text := w.Text
+	if strings.Contains(text, "://") || strings.Contains(text, "::") && !strings.Contains(text, "[") {
+		return ""
+	}
+	if at := strings.IndexByte(text, '@'); at >= 0 && !strings.Contains(text[:at], "/") && !strings.Contains(text[:at], ":") {
+		text = text[at+1:]
+	}
+	end := strings.IndexByte(text, ':')
+	if strings.HasPrefix(text, "[") {
+		end = strings.IndexByte(text, ']') + 1
+	}
+	if end <= 0 || strings.Contains(text[:end], "/") || len(w.Holes) > 0 && w.Holes[0].At < end+len(w.Text)-len(text) {
+		return ""
+	}
+	return text[:end]
 }
 
 // gitBundle writes the first operand of git bundle create. The others are revisions.
