@@ -50,8 +50,7 @@ var protectedPaths = []string{
 	// what searches leave out: a line can bring in files with secrets
 	".ignore", ".rgignore", ".agignore", ".ackrc", ".fdignore",
 	// what chooses the toolchain that is downloaded and run
-	"rust-toolchain.toml", "rust-toolchain", ".tool-versions", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".java-version", ".terraform-version", ".go-version",
-	".sdkmanrc", ".prototools",
+	"rust-toolchain.toml", "rust-toolchain", ".tool-versions", ".nvmrc",
 	".pythonrc", ".pythonstartup", ".pdbrc", ".irbrc", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".m2/settings.xml",
 	".poetry", ".mvn",
 	".gradle/init.gradle", ".gradle/init.d", ".aws", ".kube", ".docker/config.json", ".terraformrc", ".curlrc", ".wgetrc",
