@@ -219,8 +219,8 @@ func (sub *Subject) joined(loose bool) string {
 // possible matches an ask or deny rule against a command in all its spellings.
 func (c *commandRule) possible(sub *Subject, place Place) Match {
 	best := c.possibly(sub, place)
-	if best == Yes {
-		return Yes
+	if best == Yes || !sub.reach().meets(c, place) {
+		return best
 	}
 	for _, other := range sub.spellings() {
 		best = max(best, min(other.sure, c.possibly(other.sub, place)))

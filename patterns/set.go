@@ -432,8 +432,12 @@ func (s *Set) findCommand(f *finder) {
 		return
 	}
 	s.findProgram(f, head.Text)
-	for _, other := range f.sub.spellings() {
-		s.findProgram(f, other.sub.Command.Words[0].Text)
+	to := f.sub.reach()
+	for _, name := range to.names {
+		s.findProgram(f, name)
+	}
+	for i := 0; to.any && i < len(f.sub.spellings()); i++ {
+		s.findProgram(f, f.sub.others[i].sub.Command.Words[0].Text)
 	}
 	if a.Program != nil {
 		return

@@ -39,6 +39,9 @@ type doubt struct {
 	// plain are the plainer forms, at least one of which has to be allowed. There are
 	// none for a form that only differs in how the shell reads it.
 	plain []plainer
+	// command is the one whose words in full are the plainer form, or nil. They are only
+	// written out for what becomes advice.
+	command *shell.Action
 }
 
 // plainer is a plainer form of an action.
@@ -48,8 +51,12 @@ type plainer struct {
 }
 
 // maxAdvice is the maximum number of advices for one tool use. If it takes more to
-// say it plainly, a person is asked.
-const maxAdvice = 4
+// say it plainly, a person is asked. maxAdvised is the maximum number of actions of a
+// line that is looked into for advice.
+const (
+	maxAdvice  = 4
+	maxAdvised = 512
+)
 
 // forgetDoubts clears what the last judgement asked about.
 func (r *reading) forgetDoubts() {
@@ -102,13 +109,16 @@ func (a Advice) same(b Advice) bool { return a.Cause == b.Cause && a.Program == 
 // words returns the advice about an action: how to get to those of its plainer forms
 // that would be allowed, "" if none would.
 func (r *reading) words(found *doubt, p *Policy, session *standing) string {
-	text := found.why.Advice()
-	if text == "" || len(found.plain) == 0 {
+	text, plain := found.why.Advice(), found.plain
+	if found.command != nil {
+		plain = []plainer{{use: r.line(asLine(found.command.Words), found.command)}}
+	}
+	if text == "" || len(plain) == 0 {
 		return text
 	}
 	var ways []string
-	for i := range found.plain {
-		if way := &found.plain[i]; r.allows(&way.use, p, session) {
+	for i := range plain {
+		if way := &plain[i]; r.allows(&way.use, p, session) {
 			ways = append(ways, cmp.Or(way.text, text))
 		}
 	}
@@ -125,6 +135,10 @@ func (r *reading) allows(use *ToolUse, p *Policy, session *standing) bool {
 // noteDoubts adds the actions that are asked about to those of the reading.
 func (e *evaluation) noteDoubts() {
 	if e.wordless {
+		return
+	}
+	if len(e.acts) > maxAdvised {
+		e.stopped = true
 		return
 	}
 	for i := range e.acts {
@@ -178,7 +192,7 @@ func (e *evaluation) vague(i int) doubt {
 	default:
 		why = shell.Why{Cause: shell.CauseWordUnknown}
 	}
-	return doubt{why: why, program: e.programOf(i), plain: []plainer{{use: e.line(asLine(a.does.Words), a.does)}}}
+	return doubt{why: why, program: e.programOf(i), command: a.does}
 }
 
 // holdsSecret reports whether a word holds the value of a variable that may be a
@@ -224,11 +238,21 @@ func (e *evaluation) vaguePath(i int) doubt {
 	if a.parent < 0 {
 		return doubt{}
 	}
-	found := e.vague(a.parent)
+	if v := &e.vagueParent; v.command == nil || v.at != a.parent {
+		*v = vagueParent{at: a.parent, command: e.acts[a.parent].does, doubt: e.vague(a.parent)}
+	}
+	found := e.vagueParent.doubt
 	if found.why.Cause == shell.CauseWordUnknown {
 		found.why = shell.Why{Cause: shell.CausePathUnknown}
 	}
 	return found
+}
+
+// vagueParent is the doubt about the command whose paths were last looked at.
+type vagueParent struct {
+	at      int
+	command *shell.Action
+	doubt   doubt
 }
 
 // temporary reports whether an action writes a file in a directory for everybody's
@@ -317,19 +341,19 @@ func (e *evaluation) with(field, value string) ToolUse {
 }
 
 // line returns the use of a shell for another line, in the directory of an action.
-func (e *evaluation) line(text string, does *shell.Action) ToolUse {
+func (r *reading) line(text string, does *shell.Action) ToolUse {
 	input, _ := json.Marshal(map[string]string{tools.Builtin(tools.Bash).Main(): text}) // strings can be JSON
-	return ToolUse{Tool: tools.Bash, Input: input, Dir: e.start(does), Agent: e.use.Agent, Session: e.use.Session}
+	return ToolUse{Tool: tools.Bash, Input: input, Dir: r.start(does), Agent: r.use.Agent, Session: r.use.Session}
 }
 
 // start returns the directory in which the plainer form of an action is tried: its
 // own if that is known, or else that of the tool use, as an example of one that is
 // named.
-func (e *evaluation) start(does *shell.Action) string {
+func (r *reading) start(does *shell.Action) string {
 	if len(does.Dirs) > 0 && does.Dirs[0].Known() {
 		return does.Dirs[0].Text
 	}
-	return e.use.Dir
+	return r.use.Dir
 }
 
 // programOf returns the name of the program that act i runs, without its directory.

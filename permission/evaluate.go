@@ -22,6 +22,8 @@ type evaluation struct {
 	edits    []edit // what each command writes, for a mode that allows edits
 	settings settings
 	through  map[through]*patterns.Rule
+	// vagueParent caches the doubt about a command for its many paths.
+	vagueParent vagueParent
 }
 
 // answer is the answer of a layer to an action. The zero value is no answer.

@@ -51,7 +51,7 @@ func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 // textsOf returns the texts of which one failed to parse: the line, or words of
 // the command that runs them (bash -c, eval).
 func textsOf(f *shell.Facts, a *shell.Action) []string {
-	if f.Failed != nil {
+	if a.Why.Cause == shell.CauseUnparsed {
 		return []string{f.Source}
 	}
 	if a.Parent < 0 {

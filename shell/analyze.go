@@ -14,13 +14,17 @@ func Analyze(line string, opt Options) *Facts { return analyzeWith(line, opt, tr
 // analyzeWith is Analyze. Unless quick is set, plain lines go through the parser as
 // well.
 func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
+	w := newWalker(opt, line)
+	w.quick, w.recurse = quick, w
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover(); r.(type) {
+		case nil:
+		case tooMuch:
+			f = w.cutOff()
+		default:
 			f = failed(line, opt, because(causeReaderFailed, fmt.Sprint(r)))
 		}
 	}()
-	w := newWalker(opt, line)
-	w.quick, w.recurse = quick, w
 	if _, why, err := w.run(line, opt.Dialect, &w.home, -1); why.Cause != 0 {
 		f = failed(line, opt, why)
 		f.Failed.stopped(line, err)
@@ -30,6 +34,17 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 	w.throughLinks()
 	f = w.facts
 	w.free()
+	return f
+}
+
+// cutOff returns the facts of a line whose reading ended at a limit: what was read, and
+// one opaque spot for the rest.
+func (w *walker) cutOff() *Facts {
+	f := w.facts
+	rest := opaque(-1, MayRun, because(causeTooMuch))
+	f.Failed = &Failure{Why: rest.Why}
+	rest.Pos, rest.End, rest.Dirs = w.from, len(f.Source), []Word{known(w.opt.Dir)}
+	f.Actions = append(f.Actions, rest)
 	return f
 }
 

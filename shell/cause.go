@@ -92,6 +92,7 @@ const (
 	causeNUL
 	causeBrackets
 	causeReaderFailed
+	causeTooMuch
 
 	// Text that a command of the line runs.
 	CauseTextUnparsed
@@ -341,6 +342,8 @@ var causes = [noCause]causeRow{
 	causeNUL:          {"the line contains a NUL byte", "write the command in a simpler form, one step at a time"},
 	causeBrackets:     {"the line opens more than %s brackets", "write the command in a simpler form, one step at a time"},
 	causeReaderFailed: {"the parser failed: %s", "write the command in a simpler form, one step at a time"},
+
+	causeTooMuch: {"the line has too many parts to read all of them", "run it in smaller pieces"},
 
 	CauseTextUnparsed:  {"%s: the line cannot be parsed: %s", "run the inner command itself"},
 	causeTextRefused:   {"%s: %s", "run the inner command itself"},

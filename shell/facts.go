@@ -279,8 +279,8 @@ type Facts struct {
 	// assignments, substitutions or here-documents, so that a rule's words can stand
 	// for the whole line.
 	Simple bool
-	// Failed is set if the line could not be read at all. Its only action is then
-	// opaque.
+	// Failed is set if the line could not be read. Its only action is then opaque; if
+	// reading ended at a limit, the last one is, and what was read before it stands.
 	Failed *Failure
 }
 
@@ -321,7 +321,7 @@ const (
 	Foreign
 )
 
-// Failure describes a line that could not be read.
+// Failure describes a line that could not be read, or not to its end.
 type Failure struct {
 	Why Why
 	// Line is the line number at which the parser stopped, 0 if unknown.

@@ -52,7 +52,7 @@ func TestStepsAreLimited(t *testing.T) {
 // TestTextIsReadOnlySoOften checks that long text that is run as text repeatedly
 // becomes opaque.
 func TestTextIsReadOnlySoOften(t *testing.T) {
-	long := " " + strings.Repeat("a ", 30000)
+	long := " " + strings.Repeat("a", 60000)
 	for evals, want := range map[int]bool{2: false, 6: true} {
 		f := Analyze(strings.Repeat("eval ", evals)+"ls"+long, Options{Dir: "/w", Workspace: "/w"})
 		if hasOpaque(f, MayRun) != want {

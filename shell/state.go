@@ -23,6 +23,7 @@ type walker struct {
 	depth  int
 	muted  int         // if not 0, actions are dropped: a word is expanded a second time
 	steps  int         // words expanded so far, to bound a line that repeats them
+	parts  int         // what was read so far: see size
 	runs   []scriptRun // script files that commands run
 	links  []Word      // links created by ln and its like
 	// backquotes is the depth of `..`. The parser leaves the third level in the text,
@@ -94,23 +95,62 @@ func (w *walker) mute() func() {
 // that without a limit a short line could take forever.
 func (w *walker) step() {
 	if w.steps++; w.steps > maxSteps {
-		panic("the line has too many parts")
+		panic(tooMuch{})
 	}
+}
+
+// tooMuch ends the reading of a line at a limit. What was read until then stands.
+type tooMuch struct{}
+
+// size is what an action adds to the parts of a line: the action and its words, in each
+// directory that it may start in, and the length of what it has no word for.
+func (a *Action) size() int {
+	n := (1 + len(a.Words)) * max(len(a.Dirs), 1)
+	text := len(a.Path.Text) + len(a.Path.Holes)
+	for i := range a.Words {
+		text += len(a.Words[i].Text) + len(a.Words[i].Holes)
+	}
+	for i := range a.Dirs {
+		text += len(a.Dirs[i].Text)
+	}
+	return n + text/partBytes
 }
 
 // add appends an action and returns its index.
 func (w *walker) add(a Action) int {
+	if w.parts += a.size(); w.parts > maxParts {
+		if w.muted == 0 {
+			w.addCut(a)
+		}
+		panic(tooMuch{})
+	}
 	if w.muted > 0 {
 		return -1
-	}
-	if len(w.facts.Actions) >= maxActions {
-		panic("the line has too many parts")
 	}
 	if a.Pos == a.End {
 		a.Pos, a.End = w.from, w.to
 	}
 	w.facts.Actions = append(w.facts.Actions, a)
 	return len(w.facts.Actions) - 1
+}
+
+// maxCut is the number of words that are kept of the command at which reading ends.
+const maxCut = 64
+
+// addCut adds the action at which reading ends, for ask and deny rules: of a command the
+// first words, and one for the others, of which nothing is known.
+func (w *walker) addCut(a Action) {
+	if a.Kind != Command {
+		return
+	}
+	if len(a.Words) > maxCut {
+		a.Words = append(slices.Clone(a.Words[:maxCut]), anyWords())
+	}
+	a.Why, a.Exact = because(causeTooMuch), true
+	if a.Pos == a.End {
+		a.Pos, a.End = w.from, w.to
+	}
+	w.facts.Actions = append(w.facts.Actions, a)
 }
 
 // opaque adds an opaque spot.

@@ -186,8 +186,12 @@ func TestTrapSize(t *testing.T) {
 	if f := Analyze(strings.Repeat("a", MaxLine+1), Options{}); !wholeOpaque(f) {
 		t.Errorf("a line of %d bytes is read", MaxLine+1)
 	}
-	if f := Analyze(strings.Repeat("a;", maxActions+1), Options{}); !wholeOpaque(f) {
-		t.Errorf("a line of %d commands is read", maxActions+1)
+	f := Analyze("rm x;"+strings.Repeat("a;", maxParts+1), Options{})
+	if last := f.Actions[len(f.Actions)-1]; last.Kind != Opaque || last.May != MayRun || last.Why.Cause != causeTooMuch || last.End != len(f.Source) {
+		t.Errorf("a line of %d commands ends with %+v", maxParts+2, last)
+	}
+	if f.Actions[0].Words[0].Text != "rm" {
+		t.Error("what was read before the limit is lost")
 	}
 }
 
