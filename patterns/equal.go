@@ -46,6 +46,9 @@ func typed(have *shell.Scan, words []shell.Word) [][]shell.Word {
 	var out [][]shell.Word
 	at := operandsAt(have)
 	for n, i := range at {
+		if len(out)*len(words) > maxSpelled {
+			break // there are too many for spell, which says so
+		}
 		w := words[i]
 		kinds, name, slash := cutWord(w, '/')
 		if !slash && (n > 0 || !strings.Contains(w.Text, ",")) {
@@ -126,7 +129,7 @@ func tasks(entry *program.Program, have *shell.Scan, words []shell.Word) [][]she
 			}
 		case runner && (a.Kind == shell.ArgOperand || a.Kind == shell.ArgUnlisted) && words[a.Word].Known():
 			at := strings.IndexAny(words[a.Word].Text, ":#")
-			if at < 0 {
+			if at < 0 || len(out)*len(words) > maxSpelled {
 				continue
 			}
 			task := words[a.Word]

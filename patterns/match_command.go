@@ -225,6 +225,9 @@ func (c *commandRule) possible(sub *Subject, place Place) Match {
 	for _, other := range sub.spellings() {
 		best = max(best, min(other.sure, c.possibly(other.sub, place)))
 	}
+	if sub.cut {
+		best = max(best, Maybe)
+	}
 	return best
 }
 

@@ -20,7 +20,8 @@ func TestReachHoldsAllSpellings(t *testing.T) {
 		sub := &Subject{Kind: RunCommand, Command: a}
 		tried++
 		to := sub.reach()
-		for _, other := range spell(sub) {
+		others, _ := spell(sub)
+		for _, other := range others {
 			respelled++
 			name := lastSegment(other.sub.Command.Words[0].Text)
 			if !to.any && !slices.Contains(to.names, name) {

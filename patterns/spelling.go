@@ -19,8 +19,12 @@ type spelling struct {
 }
 
 // maxSpellings is the maximum number of spellings of one command, whose words
-// may be unknown.
-const maxSpellings = 64
+// may be unknown, and maxSpelled that of their words. Beyond them ask and deny rules for a
+// program that it may be spelled with possibly match.
+const (
+	maxSpellings = 64
+	maxSpelled   = 4096
+)
 
 // spellings returns the other spellings of a subject's command, which ask and
 // deny rules match as well: those that the catalogue lists (program.Alias), the
@@ -29,27 +33,30 @@ func (sub *Subject) spellings() []spelling {
 	if !sub.spelled {
 		sub.spelled = true
 		if a := sub.Command; a != nil && sub.Kind == RunCommand && len(a.Words) > 0 && a.Words[0].Known() {
-			sub.others = spell(sub)
+			sub.others, sub.cut = spell(sub)
 		}
 	}
 	return sub.others
 }
 
-// spell returns the spellings of a command, including the spellings of those.
-func spell(sub *Subject) []spelling {
-	var list []spelling
-	from := spelling{sub, Yes}
-	for i := -1; i < len(list) && len(list) < maxSpellings; i++ {
+// spell returns the spellings of a command, including the spellings of those, and
+// whether there may be more.
+func spell(sub *Subject) (list []spelling, cut bool) {
+	from, words := spelling{sub, Yes}, 0
+	for i := -1; i < len(list) && !cut; i++ {
 		if i >= 0 {
 			from = list[i]
 		}
 		for _, other := range from.respelled() {
+			if words += len(other.sub.Command.Words); len(list) >= maxSpellings || words > maxSpelled {
+				return list, true
+			}
 			if !sameWords(other.sub, sub) && !slices.ContainsFunc(list, func(s spelling) bool { return sameWords(other.sub, s.sub) }) {
 				list = append(list, other)
 			}
 		}
 	}
-	return list[:min(len(list), maxSpellings)]
+	return list, false
 }
 
 func sameWords(a, b *Subject) bool {
@@ -190,6 +197,9 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 			out[i] = words[at[from]]
 		}
 	}
+	out = slices.DeleteFunc(out, func(w shell.Word) bool { // an option that is there already
+		return strings.HasPrefix(w.Text, "-") && slices.ContainsFunc(words, func(o shell.Word) bool { return o.Known() && o.Text == w.Text })
+	})
 	if alias.To[0] == name {
 		out = append(append(slices.Clone(words[:1]), words[1:first]...), out[1:]...)
 	}

@@ -102,6 +102,7 @@ type Subject struct {
 	spelled               bool // others is known
 	shortened             bool // a version was left out of the program's name
 	others                []spelling
+	cut                   bool // there may be more of them
 	reached               *reach
 	plained               bool // plain is known
 	plain                 []*Subject

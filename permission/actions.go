@@ -99,6 +99,13 @@ func (e *evaluation) confine() {
 		return
 	}
 	found := e.risks(e.policy.Profile)
+	last, lastConfined := -1, false // a command may have many reads
+	confined := func(reader int) bool {
+		if reader != last {
+			last, lastConfined = reader, e.confined(reader)
+		}
+		return lastConfined
+	}
 	for i := range e.acts {
 		a := &e.acts[i]
 		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does) || obeysRemote(a.does)) {
@@ -109,7 +116,7 @@ func (e *evaluation) confine() {
 			continue
 		}
 		a.public = !a.inside && e.isPublic(&a.sub)
-		if reader := e.reader(i); !a.free || a.public || reader >= 0 && (e.acts[reader].names || !e.confined(reader)) {
+		if reader := e.reader(i); !a.free || a.public || reader >= 0 && (e.acts[reader].names || !confined(reader)) {
 			continue
 		}
 		if a.inside {

@@ -125,7 +125,7 @@ func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Fa
 // finding returns the finding of what runs of the unparsed action at index i;
 // the zero value if nothing is known to run.
 func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
-	if f.Failed != nil && spellsForkBomb(f.Source) {
+	if f.Failed != nil && i == len(f.Actions)-1 && spellsForkBomb(f.Source) {
 		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
 	}
 	parts, ok := u.runs(f, i)
@@ -144,7 +144,7 @@ func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
 // catastrophe returns why what runs of the unparsed action at index i is
 // catastrophic, or "".
 func (u *unread) catastrophe(f *shell.Facts, i int) string {
-	if f.Failed != nil && spellsForkBomb(f.Source) {
+	if f.Failed != nil && i == len(f.Actions)-1 && spellsForkBomb(f.Source) {
 		return forkBomb
 	}
 	parts, _ := u.runs(f, i)

@@ -33,6 +33,7 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 	w.writtenThenRun()
 	w.throughLinks()
 	f = w.facts
+	f.share()
 	w.free()
 	return f
 }
@@ -45,6 +46,7 @@ func (w *walker) cutOff() *Facts {
 	f.Failed = &Failure{Why: rest.Why}
 	rest.Pos, rest.End, rest.Dirs = w.from, len(f.Source), []Word{known(w.opt.Dir)}
 	f.Actions = append(f.Actions, rest)
+	f.share()
 	return f
 }
 

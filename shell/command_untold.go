@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"math"
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/program"
@@ -30,19 +31,30 @@ func untold(scan Scan) bool {
 	if scan.Prog.Safe {
 		return false
 	}
-	for i := range scan.Args {
-		if untoldWord(&scan, i) {
-			return true
-		}
-	}
-	return false
+	u := untelling(&scan)
+	return slices.ContainsFunc(scan.Args, u.word)
 }
 
-// untoldWord reports whether an entry does not say what a word does. The values of
-// options count where the entry stands for several programs, or for one that runs
-// what it is told.
-func untoldWord(scan *Scan, i int) bool {
-	p, arg := scan.Prog, &scan.Args[i]
+// untolds tells which words of a command its entry does not explain.
+type untolds struct {
+	prog   *program.Program
+	dashes int  // the index of the word "--", beyond all words if there is none
+	coded  bool // see coded
+}
+
+func untelling(scan *Scan) untolds {
+	u := untolds{prog: scan.Prog, dashes: math.MaxInt, coded: scan.Prog.Operands == program.Script && coded(scan)}
+	if at := slices.IndexFunc(scan.Args, func(a Arg) bool { return a.Kind == ArgDashes }); at >= 0 {
+		u.dashes = scan.Args[at].Word
+	}
+	return u
+}
+
+// word reports whether an entry does not say what a word does. The values of options
+// count where the entry stands for several programs, or for one that runs what it is
+// told.
+func (u *untolds) word(arg Arg) bool {
+	p := u.prog
 	switch arg.Kind {
 	case ArgUnlisted:
 		return p.Special != "find" // it has a language of its own
@@ -53,9 +65,9 @@ func untoldWord(scan *Scan, i int) bool {
 		case p.Operands == program.Unread || p.Special == "make":
 			return true
 		case p.Special == "npm" || p.Special == "runner": // what a script of the project is given
-			return slices.ContainsFunc(scan.Args[:i], func(a Arg) bool { return a.Kind == ArgDashes })
+			return arg.Word > u.dashes
 		}
-		return p.Operands == program.Script && p.Special != "awk" && !coded(scan)
+		return p.Operands == program.Script && p.Special != "awk" && !u.coded
 	}
 	return false
 }

@@ -125,8 +125,12 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 // separator is lost, so that "c; d" runs "c d"; only a chain of simple commands is
 // printed unchanged. In the elements of an array backslashes are lost.
 func (w *walker) reprinted(stmts []*syntax.Stmt) {
-	w.endsAtParenthesis(stmts)
-	w.escapedElements(stmts)
+	if strings.Contains(w.unit.src, "<<") {
+		w.endsAtParenthesis(stmts)
+	}
+	if strings.Contains(w.unit.src, `\`) {
+		w.escapedElements(stmts)
+	}
 	if len(stmts) == 1 && isChain(stmts[0]) {
 		return
 	}
@@ -138,10 +142,21 @@ func (w *walker) reprinted(stmts []*syntax.Stmt) {
 	}
 }
 
+// revisit visits the nodes of a statement, which may be visited again with those around it.
+func (w *walker) revisit(st *syntax.Stmt, visit func(syntax.Node) bool) {
+	seen := 0
+	syntax.Walk(st, func(n syntax.Node) bool {
+		if seen++; seen%nodeStep == 0 {
+			w.step()
+		}
+		return visit(n)
+	})
+}
+
 // escapedElements adds an opaque spot for an array with a backslash.
 func (w *walker) escapedElements(stmts []*syntax.Stmt) {
 	for _, stmt := range stmts {
-		syntax.Walk(stmt, func(n syntax.Node) bool {
+		w.revisit(stmt, func(n syntax.Node) bool {
 			if a, ok := n.(*syntax.ArrayExpr); ok && strings.Contains(w.unit.text(a), `\`) {
 				w.odd(causeElementEscaped)
 				return false
@@ -155,7 +170,7 @@ func (w *walker) escapedElements(stmts []*syntax.Stmt) {
 // a here-document: in a substitution bash takes it for the end of the document.
 func (w *walker) endsAtParenthesis(stmts []*syntax.Stmt) {
 	for _, stmt := range stmts {
-		syntax.Walk(stmt, func(n syntax.Node) bool {
+		w.revisit(stmt, func(n syntax.Node) bool {
 			r, ok := n.(*syntax.Redirect)
 			if !ok || r.Hdoc == nil {
 				return true

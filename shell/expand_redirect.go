@@ -119,14 +119,19 @@ func (w *walker) delimiter(r *syntax.Redirect) {
 	}
 	from := min(int(r.Word.End().Offset()), len(w.unit.src))
 	inBackquotes := w.backquotes > 0 && strings.Contains(w.unit.src[from:], "\\\n")
-	if inBackquotes || !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src[from:], text) {
+	if inBackquotes || !quotedDelimiter(r.Word) && w.joinsDelimiter(w.unit.src[from:], text) {
 		w.odd(causeDocumentEnd)
 	}
 }
 
 // joinsDelimiter reports whether a continued line of text ends in a line that is the
 // delimiter, or becomes the delimiter.
-func joinsDelimiter(text, delimiter string) bool {
+func (w *walker) joinsDelimiter(text, delimiter string) bool {
+	if !strings.Contains(text, "\\\n") && !strings.HasSuffix(text, "\\") {
+		return false // no line is continued
+	}
+	w.steps += len(text) / textStep
+	w.step()
 	before, joined := "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")

@@ -237,6 +237,8 @@ type Action struct {
 	code Word
 	// untold: the program's entry does not say what some word of the Command does.
 	untold bool
+	// share is how much PossibleCommands may find.
+	share int
 }
 
 // input is text of the line that stands on the standard input of a command.

@@ -9,7 +9,9 @@ const (
 	maxParts   = 4096        // actions and their words, in each directory: see Action.size
 	partBytes  = 64          // bytes of text that count as a part
 	maxAgain   = 4 * MaxLine // total bytes of text that commands run as shell text
-	maxSteps   = 20000       // word expansions, nested ones included
+	maxSteps   = 60000       // word expansions, nested ones included
+	textStep   = 64          // bytes of text looked through again that count as a step
+	nodeStep   = 8           // nodes of the tree visited again that count as a step
 	maxLinks   = 32          // links created by a line
 	maxNames   = 256         // tracked variables or functions
 	maxDirs    = 4           // possible directories of the shell at one place

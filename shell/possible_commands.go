@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,7 +18,26 @@ const (
 	maxSupposed = 4       // texts inside one another
 	maxText     = MaxLine // bytes of texts
 	maxShown    = 32      // words of a command that begins inside a text
+
+	// maxPossibleParts is for all commands of a line together, in parts: see Action.size.
+	// Each has the same share of it.
+	maxPossibleParts = 8 * maxParts
 )
+
+// share divides what the commands of a line may do although nothing says so among them.
+func (f *Facts) share() {
+	n := 0
+	for i := range f.Actions {
+		if f.Actions[i].Kind == Command {
+			n++
+		}
+	}
+	for i := range f.Actions {
+		if f.Actions[i].Kind == Command {
+			f.Actions[i].share = max(maxPossibleParts/n, 1)
+		}
+	}
+}
 
 // PossibleCommands returns what a Command may do although nothing says so: for a
 // program that is not known, each rest of its words and each word that holds
@@ -35,7 +55,7 @@ func (a *Action) PossibleCommands(opt Options) []Action {
 }
 
 func possible(a *Action, opt Options) (found []Action) {
-	c := possibleCommands{opt: opt, dirs: a.Dirs, input: a.input}
+	c := possibleCommands{opt: opt, dirs: a.Dirs, input: a.input, left: cmp.Or(a.share, maxPossibleParts)}
 	defer func() {
 		if r := recover(); r != nil { // too many actions
 			found = append(c.found, opaque(-1, MayRun, because(causeCode, "what is given to "+a.Words[0].Text)))
@@ -55,6 +75,7 @@ type possibleCommands struct {
 	name                           string // the program whose words are read
 	depth                          int    // of texts inside one another
 	read, suffixes, tokens, length int    // how much was done, see the limits
+	left                           int    // how many parts may still be found
 	full                           bool   // a limit was reached
 }
 
@@ -116,11 +137,11 @@ func (c *possibleCommands) known(a *Action) {
 	if a.code.Text != "" {
 		c.text(a.code, true, false)
 	}
-	operands := 0
+	operands, untold := 0, untelling(&scan)
 	for i := range scan.Args {
 		arg := &scan.Args[i]
 		switch {
-		case !untoldWord(&scan, i):
+		case !untold.word(*arg):
 		case arg.Kind == ArgOption:
 			c.option(arg, p)
 		case arg.Kind == ArgUnlisted && strings.HasPrefix(a.Words[arg.Word].Text, "-"):
@@ -188,7 +209,7 @@ const marks = "@+%!:^|&"
 // word supposes that a command begins at the word i, or in it. clear: what cannot
 // be told is left out.
 func (c *possibleCommands) word(words []Word, i int, clear bool) {
-	if c.suffixes++; c.suffixes > maxSuffixes {
+	if c.suffixes++; c.suffixes > maxSuffixes || c.left < 0 {
 		c.stop()
 		return
 	}
@@ -284,7 +305,16 @@ func (c *possibleCommands) shallow(words []Word) {
 	if words[0].Known() {
 		p = c.opt.Catalog.Lookup(base(words[0].Text))
 	}
-	c.found = append(c.found, Action{Kind: Command, Words: words, Program: p, Dirs: c.dirs, Parent: -1, From: -1})
+	c.add(Action{Kind: Command, Words: words, Program: p, Dirs: c.dirs, Parent: -1, From: -1})
+}
+
+// add adds an action, unless too much was found.
+func (c *possibleCommands) add(a Action) {
+	if c.left -= a.size(); c.left < 0 {
+		c.stop()
+		return
+	}
+	c.found = append(c.found, a)
 }
 
 // run reads words as a command.
@@ -298,7 +328,7 @@ func (c *possibleCommands) run(words []Word) {
 // walk reads a command or a text, and then what that may run: but for the words of
 // the command itself, which are those that were supposed to be one.
 func (c *possibleCommands) walk(read func(*walker, *scope) bool, clear, text bool) {
-	if c.read++; c.read > maxPossible || c.depth >= maxSupposed {
+	if c.read++; c.read > maxPossible || c.depth >= maxSupposed || c.left < 0 {
 		c.stop()
 		return
 	}
@@ -322,7 +352,7 @@ func (c *possibleCommands) walk(read func(*walker, *scope) bool, clear, text boo
 		if a.Kind == Command {
 			a.Words = oneName(a.Words)
 		}
-		c.found = append(c.found, *a)
+		c.add(*a)
 	}
 	if text {
 		c.inside(actions)

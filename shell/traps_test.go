@@ -174,8 +174,8 @@ func TestTrapDepth(t *testing.T) {
 		t.Errorf("900 subshells: %v", f.Failed)
 	}
 	// Operators are no depth.
-	if f := Analyze(strings.Repeat("ls && ", 3000)+"ls", Options{}); f.Failed != nil {
-		t.Errorf("3000 operators: %v", f.Failed)
+	if f := Analyze(strings.Repeat("ls && ", 2000)+"ls", Options{}); f.Failed != nil {
+		t.Errorf("2000 operators: %v", f.Failed)
 	}
 }
 
