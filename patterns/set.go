@@ -443,12 +443,24 @@ func (s *Set) findCommand(f *finder) {
 		return
 	}
 	// An unfamiliar program may run what its arguments name.
+	var seen map[string]bool
 	for i := 1; i < len(a.Words); i++ {
-		if a.Words[i].Known() {
-			s.findProgram(f, a.Words[i].Text)
+		name := lastSegment(a.Words[i].Text)
+		if !a.Words[i].Known() || seen[name] {
+			continue
+		}
+		s.findProgram(f, name)
+		if len(a.Words) > fewWords {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[name] = true
 		}
 	}
 }
+
+// fewWords are so many that looking one up again costs less than to remember it.
+const fewWords = 16
 
 // findProgram looks up ask and deny rules by the last segment of a program.
 func (s *Set) findProgram(f *finder, program string) {

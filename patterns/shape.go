@@ -95,16 +95,24 @@ func (s *shape) match(sub *Subject, place Place) Match {
 	return min(s.sure, s.matchSubject(sub, place))
 }
 
+// maxInner is how often the name of a rule's program may stand among the words of an
+// unknown program. More of them possibly match.
+const maxInner = 64
+
 func (s *shape) matchSubject(sub *Subject, place Place) Match {
 	a := sub.Command
 	best := s.matchWords(a.Words, a.Program, sub, a.Dirs, place)
 	if best > No || a.Program != nil || s.any || !a.Words[0].Known() {
 		return best
 	}
+	name, found := lastSegment(s.words[0]), 0
 	for i := 1; i < len(a.Words); i++ {
 		w := &a.Words[i]
-		if !w.Known() || lastSegment(w.Text) != lastSegment(s.words[0]) {
+		if !w.Known() || lastSegment(w.Text) != name {
 			continue
+		}
+		if found++; found > maxInner {
+			return Maybe
 		}
 		inner := program.Lookup(lastSegment(w.Text))
 		if s.matchWords(a.Words[i:], inner, nil, a.Dirs, place) > No {

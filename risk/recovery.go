@@ -81,15 +81,15 @@ func (u *unread) analyze(text string, opt shell.Options) (f *shell.Facts, ok boo
 // text returns what runs of a text that failed to parse, nil if nothing is
 // known to run. The text is the line of f or one of its words.
 func (u *unread) text(text string, f *shell.Facts, opt shell.Options) (runs *shell.Facts, ok bool) {
-	if one := negations.ReplaceAllString(text, "!$2"); one != text || f.Failed == nil {
+	if one := negations.ReplaceAllString(text, "!$2"); one != text || !f.Unreadable() {
 		runs, ok := u.analyze(one, opt)
-		if !ok || runs.Failed == nil {
+		if !ok || !runs.Unreadable() {
 			return runs, ok
 		}
 		text, f = one, runs
 	}
 	if end := f.Failed.Document; end != "" {
-		if again, ok := u.analyze(text+"\n"+end+"\n", opt); !ok || again.Failed == nil {
+		if again, ok := u.analyze(text+"\n"+end+"\n", opt); !ok || !again.Unreadable() {
 			return again, ok
 		}
 	}
@@ -102,7 +102,7 @@ func (u *unread) text(text string, f *shell.Facts, opt shell.Options) (runs *she
 func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Facts, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	for to := min(bad-1, len(lines)); to > max(0, bad-4); to-- {
-		if runs, ok := u.analyze(strings.Join(lines[:to], ""), opt); !ok || runs.Failed == nil {
+		if runs, ok := u.analyze(strings.Join(lines[:to], ""), opt); !ok || !runs.Unreadable() {
 			return runs, ok
 		}
 	}
@@ -112,7 +112,7 @@ func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Fa
 		switch {
 		case !ok:
 			return nil, false
-		case part.Failed == nil:
+		case !part.Unreadable():
 			whole = to
 		}
 	}

@@ -43,7 +43,7 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 func (w *walker) cutOff() *Facts {
 	f := w.facts
 	rest := opaque(-1, MayRun, because(causeTooMuch))
-	f.Failed = &Failure{Why: rest.Why}
+	f.Failed = &Failure{Why: rest.Why, Cut: true}
 	rest.Pos, rest.End, rest.Dirs = w.from, len(f.Source), []Word{known(w.opt.Dir)}
 	f.Actions = append(f.Actions, rest)
 	f.share()

@@ -298,6 +298,9 @@ func (a *Action) Variable() string {
 // specifier covers although its words may match.
 func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
 
+// Unreadable reports whether nothing of the line could be read.
+func (f *Facts) Unreadable() bool { return f.Failed != nil && !f.Failed.Cut }
+
 // Options describe the machine and the shell to Analyze.
 type Options struct {
 	Dir  string // directory that the shell is in, absolute; "" if unknown
@@ -326,6 +329,8 @@ const (
 // Failure describes a line that could not be read, or not to its end.
 type Failure struct {
 	Why Why
+	// Cut reports that reading ended at a limit, so that the line was read in part.
+	Cut bool
 	// Line is the line number at which the parser stopped, 0 if unknown.
 	Line int
 	// Document is the delimiter of the here-document, possibly unterminated, that

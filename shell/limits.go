@@ -9,7 +9,7 @@ const (
 	maxParts   = 4096        // actions and their words, in each directory: see Action.size
 	partBytes  = 64          // bytes of text that count as a part
 	maxAgain   = 4 * MaxLine // total bytes of text that commands run as shell text
-	maxSteps   = 60000       // word expansions, nested ones included
+	maxSteps   = 200000      // word expansions, nested ones included
 	textStep   = 64          // bytes of text looked through again that count as a step
 	nodeStep   = 8           // nodes of the tree visited again that count as a step
 	maxLinks   = 32          // links created by a line

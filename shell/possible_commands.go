@@ -21,20 +21,20 @@ const (
 
 	// maxPossibleParts is for all commands of a line together, in parts: see Action.size.
 	// Each has the same share of it.
-	maxPossibleParts = 8 * maxParts
+	maxPossibleParts = 4 * maxParts
 )
 
 // share divides what the commands of a line may do although nothing says so among them.
 func (f *Facts) share() {
 	n := 0
 	for i := range f.Actions {
-		if f.Actions[i].Kind == Command {
+		if f.Actions[i].mayDoMore() {
 			n++
 		}
 	}
 	for i := range f.Actions {
-		if f.Actions[i].Kind == Command {
-			f.Actions[i].share = max(maxPossibleParts/n, 1)
+		if a := &f.Actions[i]; a.mayDoMore() {
+			a.share = max(maxPossibleParts/n, 1)
 		}
 	}
 }
@@ -48,10 +48,15 @@ func (f *Facts) share() {
 // rules are asked about them, and an Opaque one stands for what cannot be told.
 // opt is that of Analyze.
 func (a *Action) PossibleCommands(opt Options) []Action {
-	if a.Kind != Command || len(a.Words) == 0 || !a.Words[0].Known() || !a.untold && !a.input.given() && a.code.Text == "" && a.Program != nil {
+	if !a.mayDoMore() {
 		return nil
 	}
 	return possible(a, opt)
+}
+
+// mayDoMore reports whether an action is a Command that may do what nothing says.
+func (a *Action) mayDoMore() bool {
+	return a.Kind == Command && len(a.Words) > 0 && a.Words[0].Known() && (a.untold || a.input.given() || a.code.Text != "" || a.Program == nil)
 }
 
 func possible(a *Action, opt Options) (found []Action) {

@@ -8,15 +8,26 @@ func (e *effector) gitShowsAdded() {
 	if !e.printsObjects() {
 		return
 	}
-	for i := range e.index {
-		a := &e.w.facts.Actions[i]
-		if a.Kind != Command || a.Program == nil || a.Program.Special != "git" {
-			continue
-		}
-		for _, file := range added(ScanWords(a.Program, a.Words), a.Words) {
-			e.read(file, NeedNone, "git add before")
+	for _, file := range e.w.gitAdds.before(e.index, e.w.facts.Actions) {
+		e.read(file, NeedNone, "git add before")
+	}
+}
+
+// gitAdds holds the files that the actions before an index put into git's objects.
+type gitAdds struct {
+	next  int
+	files []Word
+}
+
+// before returns the files that the actions before an index put there.
+func (g *gitAdds) before(index int, actions []Action) []Word {
+	for ; g.next < index; g.next++ {
+		a := &actions[g.next]
+		if a.Kind == Command && a.Program != nil && a.Program.Special == "git" {
+			g.files = append(g.files, added(ScanWords(a.Program, a.Words), a.Words)...)
 		}
 	}
+	return g.files
 }
 
 // printsObjects reports whether a command of git prints or packs contents of files

@@ -19,13 +19,14 @@ type walker struct {
 	// have no place of their own.
 	from, to int
 	// parent is the action that runs the current text, -1 for the line itself.
-	parent int
-	depth  int
-	muted  int         // if not 0, actions are dropped: a word is expanded a second time
-	steps  int         // words expanded so far, to bound a line that repeats them
-	parts  int         // what was read so far: see size
-	runs   []scriptRun // script files that commands run
-	links  []Word      // links created by ln and its like
+	parent  int
+	depth   int
+	muted   int         // if not 0, actions are dropped: a word is expanded a second time
+	steps   int         // words expanded so far, to bound a line that repeats them
+	parts   int         // what was read so far: see size
+	runs    []scriptRun // script files that commands run
+	links   []Word      // links created by ln and its like
+	gitAdds gitAdds     // what git commands of the line added
 	// backquotes is the depth of `..`. The parser leaves the third level in the text,
 	// where an escaped backquote is a real one.
 	backquotes int
