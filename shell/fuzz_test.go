@@ -29,6 +29,7 @@ func FuzzAnalyze(f *testing.F) {
 		for i := range facts.Actions {
 			checkAction(t, facts, i)
 		}
+		checkBounds(t, facts, Options{Dir: "/w", Home: "/h", Workspace: "/w"})
 	})
 }
 

@@ -1,7 +1,10 @@
 package shell
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -58,5 +61,80 @@ func TestTextIsReadOnlySoOften(t *testing.T) {
 		if hasOpaque(f, MayRun) != want {
 			t.Errorf("%d evals of 60 KB: opaque is %v, want %v", evals, !want, want)
 		}
+	}
+}
+
+// TestHonestLinesAreFarFromLimits checks that no line of the recorded sessions comes near
+// a limit beyond which a line is not read.
+func TestHonestLinesAreFarFromLimits(t *testing.T) {
+	opt := Options{Dir: "/home/dev/src/acme/app", Home: "/home/dev", Workspace: "/home/dev/src/acme/app"}
+	parts, steps, possible, lines := 0, 0, 0, 0
+	for _, name := range []string{"everyday", "sessions", "real-sessions"} {
+		for _, line := range corpusLines(t, "../testdata/cases/"+name+".jsonl") {
+			lines++
+			w := newWalker(opt, line)
+			w.quick, w.recurse = true, w
+			_, _, _ = w.run(line, opt.Dialect, &w.home, -1)
+			parts, steps = max(parts, w.parts), max(steps, w.steps)
+			w.free()
+			f, n, most := Analyze(line, opt), 0, 0
+			for i := range f.Actions {
+				if !f.Actions[i].mayDoMore() {
+					continue
+				}
+				size := 0
+				for _, a := range f.Actions[i].PossibleCommands(opt) {
+					size += a.size()
+				}
+				n, most = n+1, max(most, size)
+			}
+			possible = max(possible, n*most) // each command has the same share
+		}
+	}
+	t.Logf("%d lines: at most %d parts, %d steps, %d possible parts", lines, parts, steps, possible)
+	if lines < 4000 || parts*8 > maxParts || steps*100 > maxSteps || possible*5 > maxPossibleParts {
+		t.Errorf("%d lines: %d of %d parts, %d of %d steps, %d of %d possible parts", lines, parts, maxParts, steps, maxSteps, possible, maxPossibleParts)
+	}
+}
+
+// corpusLines returns the command lines of a corpus.
+func corpusLines(t *testing.T, name string) (lines []string) {
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<22)
+	for sc.Scan() {
+		var row struct {
+			Command string
+			Input   struct{ Command string }
+		}
+		if err := json.Unmarshal(sc.Bytes(), &row); err == nil && row.Command+row.Input.Command != "" {
+			lines = append(lines, row.Command+row.Input.Command)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// checkBounds checks that what was read of a line is within the limits.
+func checkBounds(t *testing.T, f *Facts, opt Options) {
+	parts, possible := 0, 0
+	for i := range f.Actions {
+		parts += f.Actions[i].size()
+		for _, a := range f.Actions[i].PossibleCommands(opt) {
+			possible += a.size()
+		}
+	}
+	// The command at which reading ended keeps some words, of any length.
+	if cut := maxCut*maxDirs + (maxDirs+2)*MaxLine/partBytes; parts > maxParts+cut {
+		t.Fatalf("%d parts", parts)
+	}
+	if spots := 4 * len(f.Actions); possible > maxPossibleParts+spots {
+		t.Fatalf("%d parts of possible commands", possible)
 	}
 }
