@@ -36,6 +36,9 @@ const (
 	// Outside marks a program that does its work by means of a service, other processes,
 	// the machine's settings or another host, none of which are there inside walls.
 	Outside
+	// InShell marks what the shell does itself, without a program that could obey a
+	// variable of the environment.
+	InShell
 )
 
 // Is reports whether the program of that name has the property.

@@ -80,6 +80,10 @@ type Program struct {
 	// Harmless lists the settings that make the program neither run, find, load nor
 	// trust anything that it would not otherwise. A * stands for any text.
 	Harmless []string
+	// Variables lists the variables of the environment that the program obeys, Ignored
+	// those with which it neither runs, finds, loads, sends, writes nor trusts anything
+	// that it would not otherwise. A * stands for any text.
+	Variables, Ignored []string
 	// Aside lists options that say where, how often or how loudly the program does the
 	// same, which an allow rule need not name.
 	Aside []string

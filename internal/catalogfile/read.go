@@ -78,6 +78,15 @@
 //	config --add KEY                  the value of an option behind the subcommand
 //	--config.KEY                      what follows in the word that begins so
 //
+// # Variables
+//
+// variables lists the variables of the environment to which the manual of the program
+// gives a meaning, with * for any text. With " : harmless" behind it, the program runs,
+// finds, loads, sends, writes and trusts nothing else whatever the variable holds. Every
+// variable that a line gives a program and that is not harmless is unproven.
+//
+//	variables = ["AWS_*", "AWS_PAGER", "AWS_REGION : harmless"]
+//
 // # Risk
 //
 // risk classifies the uses of a program, row by row:
@@ -159,6 +168,10 @@ type Entry struct {
 	Settings []Setting
 	Harmless []string
 	Equal    [][]string // words that mean the same as operands or values
+
+	// Variables are the variables of the environment that the program obeys, Ignored those
+	// with which it does the same.
+	Variables, Ignored []string
 
 	Aside []string // options of the program that an allow rule need not name
 	Gets  []string // options with which a client only gets
@@ -274,6 +287,8 @@ func (e *Entry) key(key string, value any) error {
 		list, err := e.words(key, value)
 		e.Harmless = list
 		return err
+	case "variables":
+		return e.readVariables(value)
 	case "gets":
 		list, err := e.words(key, value)
 		e.Gets = list
@@ -344,6 +359,28 @@ func (e *Entry) words(key string, value any) ([]string, error) {
 	}
 	return out, nil
 }
+
+// readVariables parses the key variables.
+func (e *Entry) readVariables(value any) error {
+	list, err := e.words("variables", value)
+	if err != nil {
+		return err
+	}
+	for i, text := range list {
+		name, harmless := strings.CutSuffix(text, " : harmless")
+		switch {
+		case len(e.Path) > 0 || !variableName.MatchString(name) || slices.Contains(list[:i], text):
+			return e.where.fault(fmt.Sprintf("variables[%d]", i), text, fmt.Sprintf("variable %q: write the name of a variable of the program, once, with * for any text", text))
+		case harmless:
+			e.Ignored = append(e.Ignored, name)
+		default:
+			e.Variables = append(e.Variables, name)
+		}
+	}
+	return nil
+}
+
+var variableName = lazyregexp.New(`^[A-Za-z_0-9]*\*?[A-Za-z_0-9]*$`)
 
 // readFacts parses the key is.
 func (e *Entry) readFacts(value any) error {

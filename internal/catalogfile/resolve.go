@@ -24,7 +24,7 @@ var (
 	Facts = map[string]string{
 		"task-runner": "TaskRunner", "interpreter": "Interpreter", "fetcher": "Fetcher", "obeys-project": "ObeysProject", "editor": "Editor",
 		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged", "interactive": "Interactive",
-		"outside": "Outside",
+		"outside": "Outside", "in-shell": "InShell",
 	}
 	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects = map[string]string{
@@ -47,7 +47,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside", "gets", "hosts", "base", "inline"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside", "gets", "hosts", "base", "inline", "variables"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -167,7 +167,7 @@ func (c *Book) like(e *Entry) error {
 }
 
 // besideLike are the keys that a table with like may have as well.
-var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline"}
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {

@@ -116,6 +116,12 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if len(e.Aside) > 0 {
 		add("Aside: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Aside)))+",\n"))
 	}
+	if len(e.Variables) > 0 {
+		add("Variables: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Variables)))+",\n"))
+	}
+	if len(e.Ignored) > 0 {
+		add("Ignored: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Ignored)))+",\n"))
+	}
 	if v := p.aliases(name, len(e.Path)); v != "" {
 		add("Also: %s", v)
 	}
