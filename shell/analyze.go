@@ -25,7 +25,7 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 			f = failed(line, opt, because(causeReaderFailed, fmt.Sprint(r)))
 		}
 	}()
-	if _, why, err := w.run(line, opt.Dialect, &w.home, -1); why.Cause != 0 {
+	if why, err := w.settled(line, opt.Dialect, &w.home); why.Cause != 0 {
 		f = failed(line, opt, why)
 		f.Failed.stopped(line, err)
 		return f
@@ -59,6 +59,23 @@ func failed(line string, opt Options, why Why) *Facts {
 			Kind: Opaque, Need: NeedCover, May: MayRun, Parent: -1, From: -1,
 			Why: why, End: len(line), Dirs: []Word{known(opt.Dir)},
 		}},
+	}
+}
+
+// settled walks the text of a line, again while a loop, a function or a trap of it
+// turns out to begin with more exported variables.
+func (w *walker) settled(text string, d Dialect, s *scope) (Why, error) {
+	for {
+		outer := w.unit
+		_, why, err := w.run(text, d, s, -1)
+		if why.Cause != 0 || !w.returns || w.ever.within(w.bodies) {
+			return why, err
+		}
+		w.bodies = joinEnvirons(w.bodies, w.ever)
+		w.unit, w.defined, w.runs, w.links, w.changes = outer, nil, nil, nil, nil
+		w.top, w.look = unit{}, surveyor{}
+		w.facts.Actions, w.facts.Simple = nil, false
+		w.moved, w.substituted = false, false
 	}
 }
 
@@ -136,7 +153,7 @@ func (w *walker) aside(text string, s *scope) []Action {
 	x := newWalker(w.opt, "")
 	x.quick, x.recurse, x.unit = true, x, &unit{dialect: w.unit.dialect}
 	x.depth, x.steps, x.again = w.depth+1, w.steps, w.again
-	_, _, _ = x.run(text, w.unit.dialect, s, -1)
+	_, _ = x.settled(text, w.unit.dialect, s)
 	actions := x.facts.Actions
 	w.steps, w.again = x.steps, x.again
 	x.free()

@@ -35,7 +35,7 @@ func (e *effector) runMore(text Word, what string, missing bool) {
 
 // child returns the state in which a program starts another one.
 func (e *effector) child() *scope {
-	return &scope{dirs: e.dirs, input: e.s.input}
+	return &scope{dirs: e.dirs, input: e.s.input, env: e.s.env.given(e.frame.Assigns, e.w.unit.dialect)}
 }
 
 // runsInner notes that what the command runs is analyzed.

@@ -21,9 +21,11 @@ func (w *walker) arithmWords(x syntax.ArithmExpr, s *scope) {
 	case *syntax.Word:
 		w.pieces(x.Parts, s, place{assign: true})
 	case *syntax.BinaryArithm:
+		w.countsIn(x.X)
 		w.arithmWords(x.X, s)
 		w.arithmWords(x.Y, s)
 	case *syntax.UnaryArithm:
+		w.countsIn(x.X)
 		w.arithmWords(x.X, s)
 	case *syntax.ParenArithm:
 		w.arithmWords(x.X, s)
@@ -49,6 +51,13 @@ func (w *walker) numeric(x syntax.ArithmExpr, s *scope) bool {
 		return w.numeric(x.X, s)
 	}
 	return false
+}
+
+// countsIn notes that an expression may leave a number in a variable.
+func (w *walker) countsIn(x syntax.ArithmExpr) {
+	if w.plainName(x) {
+		w.late(change{name: x.(*syntax.Word).Lit(), values: []Word{{Holes: []Hole{{Kind: Number}}}}})
+	}
 }
 
 func (w *walker) plainName(x syntax.ArithmExpr) bool {
@@ -80,7 +89,7 @@ func (w *walker) assignedBy(x syntax.ArithmExpr, s *scope) *scope {
 	case *syntax.BinaryArithm:
 		if x.Op == syntax.Assgn && w.plainName(x.X) {
 			name := x.X.(*syntax.Word).Lit()
-			w.sets(name, &Word{Holes: []Hole{{Kind: Number}}}, w.parent)
+			w.keeps(name, &Word{Holes: []Hole{{Kind: Number}}}, w.parent)
 			return s.assign(name)
 		}
 		if x.Op == syntax.Comma {

@@ -93,7 +93,7 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		value := plainWordText(p.Exp.Word)
-		w.sets(p.Param.Value, &value, w.parent)
+		w.keeps(p.Param.Value, &value, w.parent)
 	}
 }
 

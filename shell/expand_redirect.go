@@ -61,7 +61,7 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) []Word {
 		if !syntax.ValidName(name) {
 			w.odd(causeRedirectName)
 		}
-		w.sets(name, &Word{Holes: []Hole{{Kind: Digits}}}, w.parent)
+		w.keeps(name, &Word{Holes: []Hole{{Kind: Digits}}}, w.parent)
 	}
 	if r.N != nil && len(r.N.Value) > 1 {
 		w.bashOnly("a descriptor of several digits")

@@ -15,8 +15,15 @@ func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	if !s.all && !s.set[name] {
 		return nil, false
 	}
+	v := w.textValues(name)
+	return v, v != nil
+}
+
+// textValues returns the words that the text assigns to a variable, nil if unknown.
+func (w *walker) textValues(name string) []Word {
+	u := w.unit
 	if u.busy[name] {
-		return nil, false
+		return nil
 	}
 	if u.busy == nil {
 		u.busy = map[string]bool{}
@@ -24,7 +31,7 @@ func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	u.busy[name] = true
 	v := w.allValues(name)
 	delete(u.busy, name)
-	return v, v != nil
+	return v
 }
 
 // allValues returns the words of all assignments to a name, nil if unknown. An

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,12 +22,18 @@ func (e *effector) set() {
 		case t.Text == "--" || t.Text == "-":
 			return
 		case t.Text == "-o" || t.Text == "+o":
-			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix" || e.words[i].Text == "physical") {
+			if i++; i < len(e.words) && e.words[i].Text == "allexport" && t.Text == "-o" {
+				e.exportAll()
+			}
+			if i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix" || e.words[i].Text == "physical") {
 				e.odd(causeSetOption)
 			}
 		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
 			if strings.Trim(t.Text[1:], "aefuvxnChbo") != "" {
 				e.w.bashOnly("option " + t.Text + " of set")
+			}
+			if strings.Contains(t.Text, "a") && t.Text[0] == '-' {
+				e.exportAll()
 			}
 			if strings.ContainsAny(t.Text, "kP") {
 				e.odd(causeSetLetter)
@@ -34,6 +41,15 @@ func (e *effector) set() {
 		default:
 			return
 		}
+	}
+}
+
+// exportAll exports what is assigned from here on, and counts what was assigned before.
+func (e *effector) exportAll() {
+	e.w.late(change{all: true})
+	u := e.w.unit
+	for _, name := range slices.Sorted(maps.Keys(u.assigned)) {
+		e.w.late(change{name: name, values: e.held(name)})
 	}
 }
 
@@ -152,16 +168,16 @@ func (e *effector) trap() outcome {
 		e.odd(causeTrapUnknown)
 		return same(e.s)
 	}
-	s := &scope{dirs: []Word{unknown()}, funcs: e.s.funcs}
+	s := e.w.anyTime(&scope{dirs: []Word{unknown()}, funcs: e.s.funcs, env: e.s.env})
 	if !e.w.unit.moves {
-		s.dirs = e.s.dirs
+		s = s.in(e.s.dirs...)
 	}
 	e.w.moved = false
-	e.w.recurse.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
+	after := e.s.behind(e.w.recurse.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap"))
 	if e.w.moved { // it may run before any later command
-		return same(e.s.in(unknown()))
+		return same(after.in(unknown()))
 	}
-	return same(e.s)
+	return same(after)
 }
 
 // testCommand handles test and [, whose -v evaluates an index in the name.

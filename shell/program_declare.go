@@ -11,6 +11,7 @@ import (
 // behind command or builtin.
 func (e *effector) declare() {
 	e.done, e.silent = true, true
+	exports := e.exports()
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		switch {
@@ -21,7 +22,7 @@ func (e *effector) declare() {
 				e.odd(causeSetEvaluates, t.Text, e.prog.Name)
 			}
 		default:
-			e.declareName(t)
+			e.declareName(t, exports)
 		}
 	}
 	if e.showsDeclared() {
@@ -29,7 +30,19 @@ func (e *effector) declare() {
 	}
 }
 
-func (e *effector) declareName(t *Word) {
+// exports reports whether a declaration may export its names: it is an export, or has
+// an option x.
+func (e *effector) exports() bool {
+	export := e.words[0].Text == "export"
+	letter := "x"
+	if export {
+		letter = "n"
+	}
+	has := slices.ContainsFunc(e.words[1:], func(w Word) bool { return isOption(w.Text) && strings.Contains(w.Text, letter) })
+	return export != has
+}
+
+func (e *effector) declareName(t *Word, exports bool) {
 	name, value, assigns := t.splitAt('=')
 	plus := strings.HasSuffix(name, "+")
 	name = strings.TrimSuffix(name, "+")
@@ -41,6 +54,14 @@ func (e *effector) declareName(t *Word) {
 		e.odd(causeSetIndex, e.prog.Name)
 		return
 	}
+	name = withoutIndex(name)
+	if exports {
+		c := change{name: name, export: true}
+		if !assigns {
+			c.values = e.held(name)
+		}
+		e.w.late(c)
+	}
 	switch {
 	case !assigns:
 		e.w.sets(name, nil, e.index)
@@ -48,8 +69,23 @@ func (e *effector) declareName(t *Word) {
 		value = unknown()
 		fallthrough
 	default:
-		e.w.sets(name, &value, e.index)
+		e.w.keeps(name, &value, e.index)
 	}
+}
+
+// held returns the values that a variable may have where it is exported: those that the
+// text assigns, before or after. What it had before the line is no change.
+func (e *effector) held(name string) []Word {
+	switch u := e.w.unit; {
+	case u.outer != nil || u.poisoned || u.dialect.changes(name):
+	case u.assigned[name] == nil:
+		return nil
+	default:
+		if values := e.w.textValues(name); values != nil {
+			return values
+		}
+	}
+	return []Word{unknown()}
 }
 
 // showsDeclared reports whether export, declare, typeset, local or readonly prints
@@ -113,7 +149,7 @@ func (e *effector) setName(t *Word) {
 		return
 	}
 	value := unknown()
-	e.w.sets(withoutIndex(t.Text), &value, e.index)
+	e.w.keeps(withoutIndex(t.Text), &value, e.index)
 }
 
 func (e *effector) mapfile() {

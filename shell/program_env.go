@@ -65,7 +65,7 @@ func (e *effector) envAssign(t *Word) {
 		e.odd(causeEnvName)
 		return
 	}
-	a := Assign{Name: name, Value: value, Class: e.w.unit.dialect.classOf(name, &value)}
+	a := e.w.unit.dialect.assign(name, &value)
 	e.w.sets(name, &value, e.index)
 	if value.secret() {
 		e.w.unit.keepsSecret(name, true)

@@ -53,8 +53,8 @@ func (e *effector) eval() outcome {
 		e.ownText(text)
 		return same(e.s.in(unknown()))
 	}
-	s := e.s.with(func(c *scope) { c.set = nil })
-	e.w.recurse.nested(text.Text, e.w.unit.dialect, s, e.index, "eval")
+	s := e.w.changed(e.s, 0).with(func(c *scope) { c.set = nil })
+	s = s.behind(e.w.recurse.nested(text.Text, e.w.unit.dialect, s, e.index, "eval"))
 	if e.w.unit.moves {
 		return same(s.in(unknown()))
 	}
@@ -114,7 +114,7 @@ func (e *effector) exec() outcome {
 // reads commands from standard input.
 func (e *effector) shell() {
 	e.done = true
-	text, script, reads := false, true, false
+	text, script, reads, exports := false, true, false, false
 	i := 1
 options:
 	for ; i < len(e.words); i++ {
@@ -135,14 +135,17 @@ options:
 		case t.Text == "-O" || t.Text == "+O" || t.Text == "-o" || t.Text == "+o":
 			if i++; i < len(e.words) {
 				e.w.traced = e.w.traced || tracesOption(e.words[i].Text)
+				exports = exports || !e.words[i].Known() || e.words[i].Text == "allexport"
 			}
 		case strings.HasPrefix(t.Text, "--"):
 			script = script && t.Text != "--version" && t.Text != "--help"
 		case len(t.Text) > 1 && (t.Text[0] == '-' || t.Text[0] == '+'):
 			text = text || strings.Contains(t.Text, "c")
 			reads = reads || strings.Contains(t.Text, "s")
+			exports = exports || strings.Contains(t.Text, "a")
 			if strings.HasSuffix(t.Text, "o") || strings.HasSuffix(t.Text, "O") {
 				i++
+				exports = exports || i < len(e.words) && e.words[i].Text == "allexport"
 			}
 		default:
 			break options
@@ -150,7 +153,7 @@ options:
 	}
 	switch {
 	case text && i < len(e.words):
-		e.shellText(e.words[i])
+		e.shellText(e.words[i], exports)
 		if reads { // dash continues with its input
 			e.stdin()
 		}
@@ -197,13 +200,19 @@ func (e *effector) runLine(text Word) {
 	e.w.recurse.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
 }
 
-func (e *effector) shellText(text Word) {
+// shellText runs the text of a shell. exports reports that an option exports all its
+// variables.
+func (e *effector) shellText(text Word, exports bool) {
 	if !text.Known() {
 		e.odd(causeShellText, e.prog.Name)
 		e.ownText(text)
 		return
 	}
-	e.w.recurse.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
+	s := e.child()
+	if exports {
+		s.env = s.env.after(&change{all: true}, e.w.unit.dialect)
+	}
+	e.w.recurse.nested(text.Text, dialectOf(e.prog.Name), s, e.index, e.prog.Name+" -c")
 }
 
 func dialectOf(shell string) Dialect {

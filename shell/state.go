@@ -37,6 +37,12 @@ type walker struct {
 	moved bool
 	// defined holds the functions of all texts read so far.
 	defined map[string]bool
+	// changes holds what the current statements change of the exported variables, and
+	// ever what the line exports anywhere. Loops, functions and traps begin with bodies;
+	// returns reports that the line has one of them.
+	changes      []change
+	ever, bodies *environ
+	returns      bool
 	// inFunction reports that the body of a function is walked.
 	inFunction bool
 	// substituted reports that the words expanded last held a substitution.
@@ -185,6 +191,21 @@ func (w *walker) sets(name string, value *Word, parent int) {
 		c = causeCounter
 	}
 	w.opaque(parent, MayRun, c, name)
+}
+
+// keeps is sets for a variable of the shell, whose value later commands may get.
+func (w *walker) keeps(name string, value *Word, parent int) {
+	w.sets(name, value, parent)
+	w.late(change{name: name, values: []Word{*value}})
+}
+
+// keepsOneOf is keeps for a variable that gets one of several values.
+func (w *walker) keepsOneOf(name string, values []Word, parent int) {
+	w.setsOneOf(name, values, parent)
+	if len(values) == 0 {
+		values = []Word{unknown()}
+	}
+	w.late(change{name: name, values: values})
 }
 
 // setsOneOf is sets for a variable that gets one of several values.

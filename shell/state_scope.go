@@ -14,6 +14,7 @@ type scope struct {
 	funcs map[string]bool // functions certainly defined in this line
 	names []Word          // places of the names on standard input, or nil
 	input *input          // text of the line on standard input, or nil
+	env   *environ        // what commands get from the shell
 }
 
 func (s *scope) with(change func(*scope)) *scope {
@@ -65,6 +66,7 @@ func join(a, b *scope) *scope {
 		funcs: both(a.funcs, b.funcs),
 		names: a.names,
 		input: a.input,
+		env:   joinEnvirons(a.env, b.env),
 	}
 }
 

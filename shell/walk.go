@@ -32,6 +32,8 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 		defer func(from, to int) { w.from, w.to = from, to }(w.from, w.to)
 		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
 	}
+	from := len(w.changes)
+	s = w.changed(s, 0)
 	given := w.redirects(st.Redirs, s)
 	if st.Coprocess || st.Disown {
 		w.odd(causeOtherBackground)
@@ -43,6 +45,9 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	out := w.command(st.Cmd, in)
 	if len(st.Redirs) > 0 {
 		out.fail = join(out.fail, in) // a redirection that fails changes nothing
+	}
+	if out.ok, out.fail = w.changed(out.ok, from), w.changed(out.fail, from); from < len(w.changes) {
+		w.changes = w.changes[:from]
 	}
 	switch {
 	case st.Background || st.Coprocess || st.Disown:
@@ -132,8 +137,8 @@ func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
 	if c.Until {
 		enter, leave = leave, enter
 	}
-	w.stmts(c.Do, reached(enter, in))
-	return same(reached(leave, in))
+	body := w.stmts(c.Do, reached(enter, in))
+	return same(reached(leave, in).behind(body))
 }
 
 // redirectsInput reports whether a redirection replaces standard input.
@@ -150,6 +155,7 @@ func redirectsInput(list []*syntax.Redirect) bool {
 // loopStart returns the state at the start of each iteration of a loop: the directory
 // is known only if no iteration changes it.
 func (w *walker) loopStart(s *scope, bodies ...[]*syntax.Stmt) *scope {
+	s = w.anyTime(s)
 	for _, body := range bodies {
 		if moves(body) {
 			return s.in(unknown())
@@ -210,8 +216,8 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 			w.secretShown("select")
 		}
 	}
-	w.stmts(c.Do, in)
-	return same(s.in(in.dirs...))
+	body := w.stmts(c.Do, in)
+	return same(s.in(in.dirs...).behind(in).behind(body))
 }
 
 func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
@@ -227,7 +233,7 @@ func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
 		w.unit.saw(item, values)
 		all = append(all, values...)
 	}
-	w.setsOneOf(l.Name.Value, all, -1)
+	w.keepsOneOf(l.Name.Value, all, -1)
 }
 
 func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
@@ -239,7 +245,7 @@ func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
 			w.comparesSecret(c.Word, p)
 			w.comparesSecret(p, c.Word)
 		}
-		o := w.block(item.Stmts, s.in(out.any().dirs...))
+		o := w.block(item.Stmts, s.in(out.any().dirs...).behind(out.any()))
 		out = outcome{ok: join(out.ok, o.ok), fail: join(out.fail, o.fail)}
 	}
 	return out

@@ -40,8 +40,11 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 		}
 		in := w.printed(left)
 		left = len(w.facts.Actions)
-		w.piped(c, names, in, s)
+		last := w.piped(c, names, in, s)
 		out = same(s)
+		if w.unit.dialect == Zsh { // which runs the last command itself
+			out = same(s.behind(last.any()))
+		}
 	}
 	return out
 }
@@ -64,7 +67,7 @@ func (w *walker) right(c *syntax.BinaryCmd, x outcome, s *scope) outcome {
 }
 
 // piped walks the right side of a pipe.
-func (w *walker) piped(c *syntax.BinaryCmd, names []Word, in *input, s *scope) {
+func (w *walker) piped(c *syntax.BinaryCmd, names []Word, in *input, s *scope) outcome {
 	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
 		// Behind a pipe bash takes time for an ordinary command.
 		w.odd(causeTimeBehindPipe)
@@ -75,5 +78,5 @@ func (w *walker) piped(c *syntax.BinaryCmd, names []Word, in *input, s *scope) {
 	if names != nil || s.names != nil || in != nil || s.input != nil {
 		s = s.with(func(n *scope) { n.names, n.input = names, in })
 	}
-	w.stmt(c.Y, s)
+	return w.stmt(c.Y, s)
 }

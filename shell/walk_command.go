@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // call walks a simple command, or assignments alone.
 func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
@@ -19,7 +23,7 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 		w.assignment(a, s, false)
 		if a.Name != nil {
 			value := plainValue(a)
-			assigns = append(assigns, Assign{Name: a.Name.Value, Value: value, Class: w.unit.dialect.classOf(a.Name.Value, &value)})
+			assigns = append(assigns, w.unit.dialect.assign(a.Name.Value, &value))
 		}
 	}
 	words, plain := w.plainArgs(c.Args)
@@ -41,8 +45,9 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	if len(words) == 0 {
 		return same(s)
 	}
+	s = w.changed(s, 0)
 	a := Action{
-		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: s.dirs,
+		Kind: Command, Need: NeedCover, Words: words, Assigns: w.standing(f.assigns, s, nil), Dirs: s.dirs,
 		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
 	}
 	if s.input != nil {
@@ -54,6 +59,9 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		i := w.add(a)
 		w.opaque(i, MayRun, causeNameUnknown)
 		return same(s)
+	}
+	if len(f.assigns) > 0 && (s.funcs[name.Text] || w.defined[name.Text]) {
+		w.ever = joinEnvirons(w.ever, (*environ)(nil).given(f.assigns, w.unit.dialect))
 	}
 	if s.funcs[name.Text] && f.from < 0 {
 		a.Need = NeedNone
@@ -71,7 +79,11 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
 	a.Installed = w.installed(name, s.dirs, a.Program)
-	a.Why = unprovenAssign(f.assigns)
+	a.Assigns = w.standing(f.assigns, s, a.Program)
+	a.Why = unprovenAssign(a.Assigns)
+	if a.Program != nil && a.Program.Facts&program.InShell != 0 {
+		w.takes(f.assigns)
+	}
 	out := w.effects(a, s)
 	if w.defined[name.Text] { // it may be the function, whose changes are unknown
 		return same(s.in(unknown()))
@@ -103,10 +115,11 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 	if a.Append && !allNumbers(values) {
 		values = nil // behind a value that is not known
 	}
-	w.setsOneOf(a.Name.Value, values, w.parent)
 	if !alone {
+		w.setsOneOf(a.Name.Value, values, w.parent)
 		return s
 	}
+	w.keepsOneOf(a.Name.Value, values, w.parent)
 	return s.assign(a.Name.Value)
 }
 

@@ -19,7 +19,7 @@ func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
 		words = append(words, w.declared(a, s)...)
 	}
 	f := frame{parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
-	w.simple(words, f, s)
+	w.simple(words, f, s) // what it exports is noted for the statement's end
 	if c.Variant.Value == "local" && !w.inFunction || slices.ContainsFunc(words[1:], prints) {
 		return same(s)
 	}

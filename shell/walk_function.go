@@ -9,8 +9,7 @@ import (
 func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	if c.Name == nil || len(c.Names) > 0 {
 		w.odd(causeOtherFunction)
-		w.stmt(c.Body, s)
-		return same(s)
+		return same(s.behind(w.stmt(c.Body, w.anyTime(s)).any()))
 	}
 	if c.RsrvWord {
 		w.bashOnly("function")
@@ -24,15 +23,15 @@ func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	}
 	// The body may be called from anywhere later on, so the directory is known only
 	// if nothing in the text changes it.
-	in := s
+	in := w.anyTime(s)
 	if w.unit.moves {
 		in = s.in(unknown())
 	}
 	outer := w.inFunction
 	w.inFunction = true // local is an error elsewhere
-	w.stmt(c.Body, in.with(func(n *scope) { n.names = nil }))
+	body := w.stmt(c.Body, in.with(func(n *scope) { n.names = nil }))
 	w.inFunction = outer
-	return same(s.define(name))
+	return same(s.define(name).behind(body.any()))
 }
 
 // callsItself reports whether a function calls itself in a pipe or in the

@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // effect is the effect of setting a variable, in the shell or in the programs that
@@ -192,7 +194,7 @@ func (d Dialect) classOf(name string, value *Word) VarClass {
 // megabytes, a pager or an editor that only passes text on, a service on this
 // machine. By go help environment, node(1), git-var(1), pytest(1) and the pages of the
 // services' clients.
-var harmlessValues = []struct{ name, value lazyregexp.Regexp }{
+var harmlessValues = []harmlessRow{
 	{
 		lazyregexp.New(`^(GOMAXPROCS|GOGC|GOMEMLIMIT|(OMP|MKL|OPENBLAS|NUMEXPR|RAYON)_NUM_THREADS|UV_THREADPOOL_SIZE|CARGO_BUILD_JOBS)$`),
 		lazyregexp.New(`^([0-9]+([KMGT]i?B)?|off)$`),
@@ -213,6 +215,9 @@ var harmlessValues = []struct{ name, value lazyregexp.Regexp }{
 	},
 }
 
+// harmlessRow is a row of harmlessValues.
+type harmlessRow struct{ name, value lazyregexp.Regexp }
+
 // harmlessValue reports whether a variable has one of the values of the table.
 func harmlessValue(name string, value *Word) bool {
 	if !value.Known() {
@@ -224,6 +229,12 @@ func harmlessValue(name string, value *Word) bool {
 		}
 	}
 	return false
+}
+
+// inherits reports whether the environment of a shell may have a variable already, so
+// that a plain assignment changes what programs get: a table gives it a meaning.
+func inherits(name string) bool {
+	return program.Obeyed(name) || slices.ContainsFunc(harmlessValues, func(row harmlessRow) bool { return row.name.MatchString(name) })
 }
 
 // tells reports whether the value of a variable may be a secret. A name of a known
