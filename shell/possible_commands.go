@@ -56,7 +56,7 @@ func (a *Action) PossibleCommands(opt Options) []Action {
 
 // mayDoMore reports whether an action is a Command that may do what nothing says.
 func (a *Action) mayDoMore() bool {
-	return a.Kind == Command && len(a.Words) > 0 && a.Words[0].Known() && (a.untold || a.input.given() || a.code.Text != "" || a.Program == nil)
+	return a.Kind == Command && len(a.Words) > 0 && a.Words[0].Known() && (a.untold || a.input.given() || a.code.Text != "" || a.Program == nil || unprovenAssign(a.Assigns).Cause != 0)
 }
 
 func possible(a *Action, opt Options) (found []Action) {
@@ -67,6 +67,7 @@ func possible(a *Action, opt Options) (found []Action) {
 		}
 	}()
 	c.command(a)
+	c.variables(a)
 	return c.found
 }
 
@@ -101,6 +102,23 @@ func (c *possibleCommands) command(a *Action) {
 			c.word(a.Words, i+1, c.clear(a.Words, i+1))
 		}
 		c.inputText(&a.input, true)
+	}
+}
+
+// variables reads the values of variables that the program may obey: each may be a
+// command, or name a host.
+func (c *possibleCommands) variables(a *Action) {
+	c.name = a.Words[0].Text
+	for i := range a.Assigns {
+		value := a.Assigns[i].Value
+		if a.Assigns[i].Class != Other || !value.Known() {
+			continue
+		}
+		value.Text = strings.TrimSpace(value.Text)
+		c.word([]Word{value}, 0, true)
+		eachHost(value.Text, func(host string) {
+			c.found = append(c.found, Action{Kind: Fetch, Path: Word{Text: host}, Parent: -1, From: -1})
+		})
 	}
 }
 
@@ -437,7 +455,7 @@ func (c *possibleCommands) texts(text string, clear, code bool) {
 		return
 	}
 	c.walk(func(w *walker, s *scope) bool {
-		_, why, err := w.run(text, Bash, s, -1)
+		why, err := w.settled(text, Bash, s)
 		return why.Cause == 0 && err == nil
 	}, clear, true)
 	c.search(text)

@@ -17,6 +17,7 @@ func (a *Action) PossibleReads() []Word {
 		return nil
 	}
 	p := possibleReads{dirs: a.Dirs}
+	p.variables(a.Assigns)
 	if a.Program == nil {
 		for i := range a.Words[1:] {
 			p.parts(a.Words[i+1]) // the words themselves are Reads
@@ -28,7 +29,7 @@ func (a *Action) PossibleReads() []Word {
 	}
 	scan := ScanWords(a.Program, a.Words)
 	if namesOnly(a.Program.Name, scan) {
-		return nil
+		return p.paths
 	}
 	p.prog = scan.Prog
 	p.lone = a.Program.Name == "yq" && countOperands(scan) == 1
@@ -105,6 +106,16 @@ type possibleReads struct {
 	paths []Word
 	// lone: the only operand may be a file although it is read as a pattern.
 	lone bool
+}
+
+// variables adds the values of variables that the program may obey.
+func (p *possibleReads) variables(assigns []Assign) {
+	for i := range assigns {
+		if a := &assigns[i]; a.Class == Other {
+			p.word(a.Value)
+			splitPaths(a.Value, p.part)
+		}
+	}
 }
 
 func (p *possibleReads) arg(arg Arg, w *Word) {

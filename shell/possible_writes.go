@@ -24,12 +24,14 @@ func (a *Action) PossibleWrites() []Word {
 		}
 		return p.paths
 	}
+	if !a.Program.Safe || a.Program.Variables != nil {
+		p.variables(a.Assigns)
+	}
 	scan := ScanWords(a.Program, a.Words)
 	if scan.Prog.Safe {
-		return nil
+		return p.paths
 	}
 	p.prog = scan.Prog
-	p.variables(a.Assigns)
 	for i := range scan.Args {
 		p.arg(scan.Args, i)
 	}

@@ -177,3 +177,20 @@ func savedAs(urls []Word) []Word {
 	}
 	return names
 }
+
+// eachHost calls add with a URL of each host that a text may name: in a URL of any
+// scheme, or as a name or an address alone. What begins with a slash behind the scheme
+// is a path, except to programs that read http:///host as http://host.
+func eachHost(text string, add func(string)) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n,;='\"()|", r) }) {
+		scheme, authority, url := strings.Cut(part, "://")
+		if !url {
+			authority = part
+		} else if strings.HasPrefix(scheme, "http") {
+			authority = strings.TrimLeft(authority, "/")
+		}
+		if name, _, _ := strings.Cut(authority, "/"); name != "" && (url || strings.ContainsAny(name, ".:")) && strings.Trim(name, ".") != "" {
+			add("http://" + authority)
+		}
+	}
+}

@@ -542,9 +542,51 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a dangerous variable before a command", File: "shell/walk_command.go",
-		Old:  `	w.setsOneOf(a.Name.Value, values, w.parent)`,
+		Old:  `		w.setsOneOf(a.Name.Value, values, w.parent)`,
 		New:  ``,
 		Test: "TestOpaque",
+	},
+	{
+		Guard: "an exported variable stands before later commands", File: "shell/state_environ.go",
+		Old:  `	if s.env != nil {`,
+		New:  `	if s.env != nil && s.dirs == nil {`,
+		Test: "TestExported",
+	},
+	{
+		Guard: "a function begins with what the line exports later", File: "shell/analyze.go",
+		Old:  `		if why.Cause != 0 || !w.returns || w.ever.within(w.bodies) {`,
+		New:  `		if why.Cause != 0 || true {`,
+		Test: "TestExported",
+	},
+	{
+		Guard: "set -a exports", File: "shell/program_builtin.go",
+		Old:  `	e.w.late(change{all: true})`,
+		New:  ``,
+		Test: "TestExportingIsPrefixing",
+	},
+	{
+		Guard: "a name that a program obeys may be exported already", File: "shell/state_environ.go",
+		Old:  `	return n != nil && (n.all || n.out[name]) || inherits(name)`,
+		New:  `	return n != nil && (n.all || n.out[name])`,
+		Test: "TestExported",
+	},
+	{
+		Guard: "the assignments before a function are its commands'", File: "shell/walk_command.go",
+		Old:  `		w.ever = joinEnvirons(w.ever, (*environ)(nil).given(f.assigns, w.unit.dialect))`,
+		New:  ``,
+		Test: "TestExported",
+	},
+	{
+		Guard: "the value of a variable may be a command", File: "shell/possible_commands.go",
+		Old:  `	c.variables(a)`,
+		New:  ``,
+		Test: "TestVariableValues", Pkg: "./permission",
+	},
+	{
+		Guard: "the value of a variable may be a path that is read", File: "shell/possible_reads.go",
+		Old:  `	p.variables(a.Assigns)`,
+		New:  ``,
+		Test: "TestVariableValues", Pkg: "./permission",
 	},
 	{
 		Guard: "a counter is set to what is no number", File: "shell/word_variables.go",
@@ -554,7 +596,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a counter that a builtin sets", File: "shell/program_declare.go",
-		Old:  `	e.w.sets(withoutIndex(t.Text), &value, e.index)`,
+		Old:  `	e.w.keeps(withoutIndex(t.Text), &value, e.index)`,
 		New:  `	_ = value`,
 		Test: "TestCounters",
 	},
