@@ -260,6 +260,8 @@ type Assign struct {
 	Name  string
 	Value Word // known only if it is literal
 	Class VarClass
+	// ignored reports that Class would be Other for another program.
+	ignored bool
 }
 
 // VarClass is how far a variable can change what a program does.

@@ -36,10 +36,14 @@ func (n *environ) exports(name string) bool {
 
 // after returns the environment after a change in a text of the dialect.
 func (n *environ) after(c *change, d Dialect) *environ {
-	var grown environ
-	if n != nil {
-		grown = *n
+	if !c.export && !c.all && !n.exports(c.name) {
+		return n
 	}
+	var old environ
+	if n != nil {
+		old = *n
+	}
+	grown := old
 	grown.all = grown.all || c.all
 	if c.export {
 		grown.export(c.name)
@@ -51,7 +55,7 @@ func (n *environ) after(c *change, d Dialect) *environ {
 			}
 		}
 	}
-	if grown.within(n) {
+	if grown.all == old.all && len(grown.out) == len(old.out) && len(grown.vars) == len(old.vars) {
 		return n
 	}
 	return &grown
@@ -73,19 +77,19 @@ func (n *environ) export(name string) {
 	n.all = n.all || !n.out[name]
 }
 
-// withAssign returns a list with one more assignment. After too many, the last one has
-// an unknown value.
+// withAssign returns a list with one more assignment. Too many end in one that stands
+// for any variable.
 func withAssign(list []Assign, a Assign) []Assign {
 	if len(list) > maxExported || slices.ContainsFunc(list, a.same) {
 		return list
 	}
 	if len(list) == maxExported {
-		a.Value = unknown()
+		a = Assign{Name: "…", Value: unknown()} // which no program ignores
 	}
 	return append(list[:len(list):len(list)], a)
 }
 
-func (a Assign) same(b Assign) bool { return a.Name == b.Name && sameWord(&a.Value, &b.Value) }
+func (a *Assign) same(b Assign) bool { return a.Name == b.Name && sameWord(&a.Value, &b.Value) }
 
 // within reports whether other passes on everything that n does.
 func (n *environ) within(other *environ) bool {
@@ -169,26 +173,34 @@ func (s *scope) behind(part *scope) *scope {
 // standing returns the assignments that stand before a command of a program: its own
 // and those of exported variables. A variable that the program does not obey is
 // harmless.
-func (w *walker) standing(own []Assign, s *scope, p *program.Program) []Assign {
+func standing(own []Assign, s *scope, p *program.Program) []Assign {
 	list := own
-	if s.env != nil {
+	switch {
+	case s.env == nil:
+	case len(own) == 0:
+		list = s.env.vars
+	default:
 		for _, a := range s.env.vars {
-			list = withAssign(list, a)
+			if !slices.ContainsFunc(own, a.same) {
+				list = append(list[:len(list):len(list)], a)
+			}
 		}
 	}
 	copied := false
 	for i := range list {
-		class := w.unit.dialect.classOf(list[i].Name, &list[i].Value)
-		if class == Other && p.Ignores(list[i].Name) {
-			class = Harmless
-		}
-		if class == list[i].Class {
+		a := &list[i]
+		if a.Class != Other && !a.ignored || a.ignored == p.Ignores(a.Name) {
 			continue
 		}
 		if !copied {
 			list, copied = slices.Clone(list), true
+			a = &list[i]
 		}
-		list[i].Class = class
+		if a.ignored = !a.ignored; a.ignored {
+			a.Class = Harmless
+		} else {
+			a.Class = Other
+		}
 	}
 	return list
 }
@@ -196,7 +208,9 @@ func (w *walker) standing(own []Assign, s *scope, p *program.Program) []Assign {
 // given returns the environment with assignments that stand before a command.
 func (n *environ) given(assigns []Assign, d Dialect) *environ {
 	for i := range assigns {
-		n = n.after(&change{name: assigns[i].Name, values: []Word{assigns[i].Value}, export: true}, d)
+		if a := &assigns[i]; n == nil || !slices.ContainsFunc(n.vars, a.same) {
+			n = n.after(&change{name: a.Name, values: []Word{a.Value}, export: true}, d)
+		}
 	}
 	return n
 }

@@ -47,7 +47,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	s = w.changed(s, 0)
 	a := Action{
-		Kind: Command, Need: NeedCover, Words: words, Assigns: w.standing(f.assigns, s, nil), Dirs: s.dirs,
+		Kind: Command, Need: NeedCover, Words: words, Assigns: standing(f.assigns, s, nil), Dirs: s.dirs,
 		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
 	}
 	if s.input != nil {
@@ -79,7 +79,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
 	a.Installed = w.installed(name, s.dirs, a.Program)
-	a.Assigns = w.standing(f.assigns, s, a.Program)
+	a.Assigns = standing(f.assigns, s, a.Program)
 	a.Why = unprovenAssign(a.Assigns)
 	if a.Program != nil && a.Program.Facts&program.InShell != 0 {
 		w.takes(f.assigns)
