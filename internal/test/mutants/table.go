@@ -548,8 +548,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "an exported variable stands before later commands", File: "shell/state_environ.go",
-		Old:  `	if s.env != nil {`,
-		New:  `	if s.env != nil && s.dirs == nil {`,
+		Old:  `	case s.env == nil:`,
+		New:  `	case s.env == nil || s.dirs != nil:`,
 		Test: "TestExported",
 	},
 	{
