@@ -111,6 +111,9 @@ func (c *possibleCommands) variables(a *Action) {
 	c.name = a.Words[0].Text
 	for i := range a.Assigns {
 		value := a.Assigns[i].Value
+		if a.Assigns[i].Name == anyVariable {
+			c.stop()
+		}
 		if a.Assigns[i].Class != Other || !value.Known() {
 			continue
 		}

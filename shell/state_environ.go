@@ -8,7 +8,10 @@ import (
 
 // maxExported is the maximum number of values of exported variables that are told
 // apart.
-const maxExported = 32
+const maxExported = 10
+
+// anyVariable stands for the exported variables beyond them.
+const anyVariable = "…"
 
 // environ is what a shell may pass on to the programs that it starts: the variables
 // that the line exports, as far as a program may obey them. They stand before every
@@ -84,10 +87,13 @@ func withAssign(list []Assign, a Assign) []Assign {
 		return list
 	}
 	if len(list) == maxExported {
-		a = Assign{Name: "…", Value: unknown()} // which no program ignores
+		a = Assign{Name: anyVariable, Value: unknown()} // which no program ignores
 	}
 	return append(list[:len(list):len(list)], a)
 }
+
+// sameList reports whether two lists are one.
+func sameList(a, b []Assign) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 func (a *Assign) same(b Assign) bool { return a.Name == b.Name && sameWord(&a.Value, &b.Value) }
 
@@ -177,7 +183,7 @@ func standing(own []Assign, s *scope, p *program.Program) []Assign {
 	list := own
 	switch {
 	case s.env == nil:
-	case len(own) == 0:
+	case len(own) == 0 || sameList(own, s.env.vars):
 		list = s.env.vars
 	default:
 		for _, a := range s.env.vars {
@@ -207,6 +213,9 @@ func standing(own []Assign, s *scope, p *program.Program) []Assign {
 
 // given returns the environment with assignments that stand before a command.
 func (n *environ) given(assigns []Assign, d Dialect) *environ {
+	if n != nil && sameList(assigns, n.vars) {
+		return n
+	}
 	for i := range assigns {
 		if a := &assigns[i]; n == nil || !slices.ContainsFunc(n.vars, a.same) {
 			n = n.after(&change{name: a.Name, values: []Word{a.Value}, export: true}, d)

@@ -47,7 +47,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	s = w.changed(s, 0)
 	a := Action{
-		Kind: Command, Need: NeedCover, Words: words, Assigns: standing(f.assigns, s, nil), Dirs: s.dirs,
+		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: s.dirs,
 		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
 	}
 	if s.input != nil {
