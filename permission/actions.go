@@ -112,7 +112,7 @@ func (e *evaluation) confine() {
 			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "sends its arguments to another host", true, true
 			a.lift(e.policy.RiskOff)
 		}
-		if a.sub.Kind != patterns.ReadPath {
+		if a.sub.Kind != patterns.ReadPath || a.does != nil && a.does.ByPattern {
 			continue
 		}
 		a.public = !a.inside && e.isPublic(&a.sub)
@@ -179,8 +179,12 @@ func startsWithHost(does *shell.Action, w *shell.Word) bool {
 	if url := urlFirst.FindStringSubmatch(w.Text); url != nil {
 		return !localURL.MatchString(url[1]) && !asksAnyway(does, patterns.NewURL(shell.Word{Text: "https://" + url[1]}).Host())
 	}
-	return hostFirst.MatchString(w.Text) && !localURL.MatchString(w.Text)
+	scp := does.Program != nil && does.Program.Special == "git" && hostAndPath.MatchString(w.Text)
+	return (scp || hostFirst.MatchString(w.Text)) && !localURL.MatchString(w.Text)
 }
+
+// hostAndPath matches HOST:PATH, with which git names a repository: git-fetch(1).
+var hostAndPath = lazyregexp.New(`^(?:\[[^]/]*\]|[A-Za-z0-9._-]+):`)
 
 // namesHost reports whether a word may name a host outside the own network, which has
 // a dot or a colon in its name or address.

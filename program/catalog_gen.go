@@ -4971,7 +4971,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	24: {
-		{Subs: "list ls deps uses info home desc cat", With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{Subs: "list ls deps uses", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list ls deps uses info home desc cat", With: "@*.rb", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "list ls deps uses outdated config doctor leaves", Class: Safe, Cause: "read-only"},
 		{Subs: "info search home desc cat", Class: Safe, Cause: "read-only: asks another host"},
@@ -5152,7 +5152,7 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
 	61: {
-		{Subs: "list info search provides whatprovides repoquery deplist", With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{Subs: "list info search provides whatprovides repoquery deplist", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
@@ -5246,7 +5246,7 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "changes the network setup"},
 	},
 	79: {
-		{Subs: "info search remote-ls remote-info", With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{Subs: "info search remote-ls remote-info", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
@@ -5293,7 +5293,7 @@ var risks = [Risks][]Row{
 	},
 	85: {
 		{Subs: "fsck", With: "--lost-found", Class: Moderate, Cause: "mutating operation"},
-		{Subs: "stash/show", With: "-u|--include-untracked|--only-untracked", Class: Moderate, Cause: "shows files that git ignores"},
+		{Subs: "stash/show", With: "--include-untracked|--only-untracked", Class: Moderate, Cause: "shows files that git ignores"},
 		{Subs: "show log diff cat-file grep archive ls-tree diff-tree whatchanged", With: "@*^3*", Class: Moderate, Cause: "shows files that git ignores"},
 		{Subs: "status log diff show rev-parse blame annotate shortlog describe cat-file ls-files ls-tree for-each-ref rev-list name-rev grep count-objects var version help whatchanged show-ref show-branch merge-base diff-tree diff-files diff-index range-diff cherry check-ignore check-attr check-ref-format verify-commit verify-tag fsck bisect/log worktree/list stash/list stash/show remote/get-url submodule/status notes/list notes/show lfs/ls-files lfs/status reflog/show config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "branch", With: "-d|--delete|-D", Class: Moderate, Cause: "mutating operation: deletes a branch"},
@@ -5305,8 +5305,6 @@ var risks = [Risks][]Row{
 		{Subs: "tag", With: "-l|--list|-n|--contains|--no-contains|--merged|--no-merged|--points-at|-v|--verify", Class: Safe, Cause: "read-only"},
 		{Subs: "tag", With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "tag", Class: Safe, Cause: "read-only"},
-		{Subs: "remote/show", With: "@*:*", Class: Moderate, Cause: "reaches another host"},
-		{Subs: "remote/show", With: "@*/*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "remote/show", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "remote", With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "remote", Class: Safe, Cause: "read-only"},
@@ -5440,7 +5438,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	103: {
-		{Subs: "analyze", With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{Subs: "analyze", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
@@ -5755,7 +5753,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	168: {
-		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},

@@ -124,6 +124,7 @@ func (e *effector) globs(dirs []Word) {
 	}
 	defer func(before bool) { e.recursive = before }(e.recursive)
 	e.recursive = false
+	from := len(e.w.facts.Actions)
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.Option.Effect != program.EffGlob {
 			continue
@@ -137,6 +138,9 @@ func (e *effector) globs(dirs []Word) {
 				e.read(joinPath(dir, glob), NeedNone, "option "+a.Option.Names[0]+" of "+e.prog.Name)
 			}
 		}
+	}
+	for i := from; i < len(e.w.facts.Actions); i++ {
+		e.w.facts.Actions[i].ByPattern = true
 	}
 }
 

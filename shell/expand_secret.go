@@ -2,7 +2,6 @@ package shell
 
 import (
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -92,78 +91,3 @@ func (w *walker) comparesSecret(value, with *syntax.Word) {
 		w.secretShown("a comparison")
 	}
 }
-
-// traces reports whether options of set may switch the trace on.
-func traces(args []*syntax.Word) bool {
-	for _, arg := range args {
-		text, _ := literal(arg)
-		if tracesOption(text) {
-			return true
-		}
-	}
-	return false
-}
-
-// tracesOption reports whether a word of set, or of a shell, is or may be an option that
-// switches the trace on: -x, -ex, xtrace behind -o.
-func tracesOption(text string) bool {
-	return text == "xtrace" || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "x")
-}
-
-// secretWords marks a command that gets the value of a secret as one of its words, and
-// may print it: in what it is for, or in the message of an error. A command that runs
-// the words has no need to.
-func (e *effector) secretWords() {
-	if e.silent || !holdsSecret(e.words[1:]) {
-		return
-	}
-	for _, a := range e.derived() {
-		if a.Kind == Command && a.Parent == e.index && holdsSecret(a.Words) {
-			return
-		}
-	}
-	e.shows()
-}
-
-func holdsSecret(words []Word) bool {
-	return slices.ContainsFunc(words, func(w Word) bool { return w.secret() })
-}
-
-// quiet is the reader of programs that print nothing, whatever their words are.
-func (e *effector) quiet() { e.silent = true }
-
-// testsSecret reports whether test compares a secret with anything but nothing, or
-// takes it for something else: a number, which it prints if it is none.
-func (e *effector) testsSecret() bool {
-	words := e.words[1:]
-	at := func(i int) string {
-		if i < 0 || i >= len(words) || !words[i].Known() {
-			return ""
-		}
-		return words[i].Text
-	}
-	for i := range words {
-		if !words[i].secret() || at(i-1) == "-n" || at(i-1) == "-z" {
-			continue
-		}
-		switch next := at(i + 1); {
-		case next == "=", next == "==", next == "!=":
-			if i+2 >= len(words) || !sameButHoles(&words[i], &words[i+2]) {
-				return true
-			}
-		case strings.Trim(at(i-1), "!=(") == "" && at(i-1) != "" && i > 1 && strings.HasSuffix(at(i-1), "="):
-			if !sameButHoles(&words[i], &words[i-2]) {
-				return true
-			}
-		case i > 0 && at(i-1) != "!" && at(i-1) != "-a" && at(i-1) != "-o" && at(i-1) != "(":
-			return true
-		case next != "" && next != "]" && next != "-a" && next != "-o" && next != ")":
-			return true
-		}
-	}
-	return false
-}
-
-// sameButHoles reports whether a word is what another is if its holes are empty:
-// "x$y" and x, "$y" and "".
-func sameButHoles(w, other *Word) bool { return other.Known() && other.Text == w.Text }

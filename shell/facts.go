@@ -168,6 +168,9 @@ type Action struct {
 	// contents of a file rather than by a word (git apply). Only ask and deny rules
 	// consider it; it is not assumed to change guarded files.
 	Unnamed bool
+	// ByPattern reports that a pattern of an option names the Read below a directory that
+	// is read anyway, so that only ask and deny rules and secrets count it.
+	ByPattern bool
 	// Own reports that the Write is to a file in which the program keeps its own
 	// settings and which no word names. Harmless reports that the setting written
 	// cannot make anything run.

@@ -183,3 +183,20 @@ func plainWordText(word *syntax.Word) Word {
 
 // trailing returns the number of backslashes at the end of text.
 func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\\")) }
+
+// traces reports whether options of set may switch the trace on.
+func traces(args []*syntax.Word) bool {
+	for _, arg := range args {
+		text, _ := literal(arg)
+		if tracesOption(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// tracesOption reports whether a word of set, or of a shell, is or may be an option that
+// switches the trace on: -x, -ex, xtrace behind -o.
+func tracesOption(text string) bool {
+	return text == "xtrace" || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "x")
+}

@@ -101,6 +101,11 @@ func (w *Word) secret() bool {
 	return slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Secret })
 }
 
+// holdsSecret reports whether one of several words does.
+func holdsSecret(words []Word) bool {
+	return slices.ContainsFunc(words, func(w Word) bool { return w.secret() })
+}
+
 func joinText(a, b Word) Word {
 	out := Word{Text: a.Text + b.Text, Holes: a.Holes}
 	for _, h := range b.Holes {

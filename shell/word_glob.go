@@ -26,8 +26,8 @@ func globWords(w Word) []Word {
 			}
 			text = strings.TrimSuffix(cut, "/")
 		}
-		if text = behindWild(text); text != "" {
-			out = append(out, globWord(text, w))
+		for _, name := range withoutStar(behindWild(text)) {
+			out = append(out, globWord(name, w))
 		}
 	}
 	return out
@@ -43,6 +43,26 @@ func behindWild(text string) string {
 		}
 	}
 	return strings.Join(segments, "/")
+}
+
+// fewLetters is the length of what follows a star in a pattern for names that may be of
+// any kind.
+const fewLetters = 5
+
+// withoutStar returns the names that a pattern means by what follows a star at its
+// beginning: .ts for *.ts, which is not to mean .env.ts, and env.local and .env.local for
+// *env.local.
+func withoutStar(text string) []string {
+	rest := strings.TrimLeft(text, "*")
+	switch {
+	case text == "":
+		return nil
+	case rest == text, rest[0] != '.' && len(rest) < fewLetters:
+		return []string{text}
+	case rest[0] == '.':
+		return []string{rest}
+	}
+	return []string{rest, "." + rest}
 }
 
 // globBraces expands the alternatives in braces, up to a number of words.
