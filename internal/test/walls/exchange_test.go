@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 )
 
-var starts = flag.Int("starts", 400, "how many commands start while directories are exchanged")
+var starts = flag.Int("starts", 100, "how many commands start while directories are exchanged")
 
 // TestExchanged: two commands in the background exchange directories, of which one has a
 // secret and the other now and then something else of that name, while others are planned and
@@ -50,7 +51,7 @@ func TestExchanged(t *testing.T) {
 			if i%7 == 0 {
 				_ = unix.Renameat2(unix.AT_FDCWD, at("p/b"), unix.AT_FDCWD, at("p/c/d"), unix.RENAME_EXCHANGE)
 			}
-			time.Sleep(time.Duration(i%5) * 50 * time.Microsecond)
+			wander(20 * (i % 5))
 		}
 	}()
 	go func() {
@@ -62,7 +63,7 @@ func TestExchanged(t *testing.T) {
 			default:
 			}
 			_ = unix.Linkat(unix.AT_FDCWD, at("decoy"), b, ".env", 0)
-			time.Sleep(time.Duration(i%3) * 100 * time.Microsecond)
+			wander(40 * (i % 3))
 			_ = unix.Unlinkat(b, ".env", 0)
 		}
 	}()
@@ -99,5 +100,13 @@ func TestExchanged(t *testing.T) {
 	}
 	if began == 0 {
 		t.Error("none began")
+	}
+}
+
+// wander lets others run for a while, so that two who go on at their own pace meet at all
+// moments.
+func wander(n int) {
+	for range n {
+		runtime.Gosched()
 	}
 }

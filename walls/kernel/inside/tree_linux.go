@@ -217,13 +217,15 @@ func (c *command) put(b *bind) error {
 	}
 	if err == nil {
 		defer b.close()
-		err = moveOnto(b.copy, at)
+		if err = moveOnto(b.copy, at); err != nil {
+			err = fmt.Errorf("mount %s: %w", b.path, err)
+		}
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: %w (%w)", b.path, errMoved, err)
-	case err != nil:
-		return fmt.Errorf("mount %s: %w", b.path, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", err, errMoved)
+	}
+	if err != nil {
+		return err
 	}
 	return c.covers(b.path, b.copy, "")
 }
