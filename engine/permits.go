@@ -47,6 +47,7 @@ type Permit struct {
 	Moves   bool          `json:"moves,omitempty"` // the shell may be in another directory afterwards
 	Later   bool          `json:"later,omitempty"` // in the background
 	Plan    *walls.Plan   `json:"plan"`
+	Found   []walls.Found `json:"found,omitempty"` // of the plan
 	// Files says which file is withheld at a path, where a command can change that.
 	Files   map[string]string `json:"files,omitempty"`
 	Until   time.Time         `json:"until"`
@@ -243,7 +244,7 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 	}
 	o := &e.options
 	p := &Permit{
-		Build: cmp.Or(o.WithinBuild, build.Name()), Session: use.Session, Agent: use.Agent, Use: use.ID, Line: line, Dialect: use.Dialect, Dir: use.Dir, Plan: plan, Files: filesOf(plan),
+		Build: cmp.Or(o.WithinBuild, build.Name()), Session: use.Session, Agent: use.Agent, Use: use.ID, Line: line, Dialect: use.Dialect, Dir: use.Dir, Plan: plan, Found: plan.Found, Files: filesOf(plan),
 		Workspace: e.Place.Workspace, Roots: e.Place.Roots, Planning: e.planning, Record: o.Record, Head: o.Head, Sync: o.Sync,
 		Advises: e.advises(),
 	}
@@ -367,6 +368,7 @@ func readPermit(path string) (*Permit, error) {
 	if p.V != permitForm || p.Plan == nil || p.Line == "" {
 		return nil, errNotAsWritten
 	}
+	p.Plan.Found = p.Found
 	return p, nil
 }
 

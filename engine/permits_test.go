@@ -392,3 +392,23 @@ func TestReaches(t *testing.T) {
 		}
 	}
 }
+
+// TestPermitFound: what was found where it is withheld is kept with the plan, for whoever
+// builds the walls.
+func TestPermitFound(t *testing.T) {
+	e, dirs := walled(t, `deny = ["Read(.env)"]`)
+	if err := os.WriteFile(filepath.Join(e.Place.Workspace, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, id := rewrittenLine(t, e, bashUse(e, "1", "python3 -c 1"))
+	p, err := dirs.TakePermit(id, e.Place.Workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Plan.Found {
+		if string(f.Path) == filepath.Join(e.Place.Workspace, ".env") && f.Is != (walls.Inode{}) && f.In != (walls.Inode{}) {
+			return
+		}
+	}
+	t.Errorf("found is %v", p.Plan.Found)
+}

@@ -36,8 +36,8 @@ type Plan struct {
 	// nobody had logged in.
 	Denied []Path `json:"denied"`
 	Empty  []Path `json:"empty"`
-	// Found says what was at the paths of Denied and Empty.
-	Found []Found `json:"found,omitempty"`
+	// Found says what was at the paths of Denied and Empty. Nobody is shown that.
+	Found []Found `json:"-"`
 	// Absent are protected paths that are not there, and that a command may therefore
 	// make: whoever runs it looks for them afterwards.
 	Absent []Path `json:"absent"`
