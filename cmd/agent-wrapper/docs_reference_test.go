@@ -231,6 +231,7 @@ var variables = [][2]string{
 	{"NO_COLOR", "not empty: no colours"},
 	{"SSH_CONNECTION", "not empty: `notify.desktop` is shown by the terminal"},
 	{"TERM", "`dumb`: no colours, and no questions that are drawn"},
+	{"XDG_RUNTIME_DIR", "sockets of services, which commands inside walls do not see"},
 	{"COLUMNS", "the width of the output, where it is no terminal"},
 	{"USER", "the name by which you answer, and that `serve` proposes"},
 	{"SUDO_UID", "whose files count as yours under sudo"},
