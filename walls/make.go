@@ -284,6 +284,7 @@ func (k *maker) walk(dir string, kept bool) error {
 	listing, err := list(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		delete(k.walked, dir) // it was moved meanwhile
 		return nil
 	case errors.Is(err, fs.ErrPermission):
 		return k.seal(dir, err) // whoever owns it can change that
@@ -667,7 +668,7 @@ func (k *maker) root(root permission.Root) error {
 // through withholds, below where a link leads, what a rule is about by the name of the link.
 func (k *maker) through(name, real string, kind Kind) error {
 	by := *k
-	by.plan = Plan{Workspace: k.plan.Workspace}
+	by.plan, by.walked = Plan{Workspace: k.plan.Workspace}, nil
 	if err := by.entry(&notable{name, kind, k.at(name, kind == Dir)}, false); err != nil {
 		return err
 	}

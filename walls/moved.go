@@ -12,8 +12,8 @@ type walked struct {
 	kept    bool
 }
 
-// sees notes what is seen of a directory, and reports whether it is not what was seen
-// before.
+// sees notes what is seen of a directory, and reports whether what is in it is to be looked
+// at: when looking again, not if nothing has changed.
 func (k *maker) sees(dir string, now *Listing, kept bool) bool {
 	if k.walked == nil {
 		k.walked = map[string]*walked{}
@@ -24,7 +24,7 @@ func (k *maker) sees(dir string, now *Listing, kept bool) bool {
 	case was == nil:
 		k.moved = true
 	case was.listing == now || was.listing.Of == now.Of && slices.Equal(was.listing.Entries, now.Entries):
-		return false
+		return !k.again
 	default:
 		k.moved = true
 		k.left += len(was.listing.Entries)
@@ -44,8 +44,10 @@ func (k *maker) settled() error {
 	for range maxRounds {
 		k.moved = k.twice()
 		for _, dir := range slices.Sorted(maps.Keys(k.walked)) {
-			if err := k.walk(dir, k.walked[dir].kept); err != nil {
-				return err
+			if w := k.walked[dir]; w != nil {
+				if err := k.walk(dir, w.kept); err != nil {
+					return err
+				}
 			}
 		}
 		if !k.moved && !k.twice() {
