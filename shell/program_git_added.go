@@ -8,21 +8,16 @@ func (e *effector) gitShowsAdded() {
 	if !e.printsObjects() {
 		return
 	}
-	for _, file := range e.w.gitAdds.before(e.index, e.w.facts.Actions) {
+	for _, file := range e.w.addedBefore(e.index) {
 		e.read(file, NeedNone, "git add before")
 	}
 }
 
-// gitAdds holds the files that the actions before an index put into git's objects.
-type gitAdds struct {
-	next  int
-	files []Word
-}
-
-// before returns the files that the actions before an index put there.
-func (g *gitAdds) before(index int, actions []Action) []Word {
+// addedBefore returns the files that the actions before an index put into git's objects.
+func (w *walker) addedBefore(index int) []Word {
+	g := &w.gitAdds
 	for ; g.next < index; g.next++ {
-		a := &actions[g.next]
+		a := &w.facts.Actions[g.next]
 		if a.Kind == Command && a.Program != nil && a.Program.Special == "git" {
 			g.files = append(g.files, added(ScanWords(a.Program, a.Words), a.Words)...)
 		}

@@ -57,6 +57,13 @@ type walker struct {
 	scratch
 }
 
+// gitAdds holds the files that git commands of the line put into its objects, as far as
+// the actions before next tell.
+type gitAdds struct {
+	next  int
+	files []Word
+}
+
 // recursion is the part of the walk that earlier stages call, since lines nest: a
 // substitution holds statements, "sh -c" runs text, "sudo" runs words, and "gh repo
 // clone" does the work of "git clone". The walker implements it itself.

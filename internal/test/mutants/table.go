@@ -2319,8 +2319,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a set finds the rules about another name", File: "patterns/set.go",
-		Old:  `for _, other := range f.sub.spellings() {`,
-		New:  `for _, other := range []spelling(nil) {`,
+		Old:  `for _, name := range to.names {`,
+		New:  `for _, name := range []string(nil) {`,
 		Test: "TestEverySpelling",
 	},
 	{
