@@ -222,8 +222,14 @@ func (c *commandRule) possible(sub *Subject, place Place) Match {
 	if best == Yes || !sub.reach().meets(c, place) {
 		return best
 	}
+	if best == No && sub.Command != nil && sub.Kind == RunCommand {
+		best = c.someRef(sub, place)
+	}
 	for _, other := range sub.spellings() {
 		best = max(best, min(other.sure, c.possibly(other.sub, place)))
+		if best == No {
+			best = c.someRef(other.sub, place)
+		}
 	}
 	if sub.cut {
 		best = max(best, Maybe)

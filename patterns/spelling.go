@@ -104,6 +104,11 @@ func (s spelling) respelled() []spelling {
 
 // otherForms returns the spellings that the operands of a program allow.
 func (s spelling) otherForms(entry *program.Program) []spelling {
+	if len(entry.Subs) > 0 {
+		if forms := s.refForms(); len(forms) > 0 {
+			return forms
+		}
+	}
 	if !entry.Kinds && entry.Facts&(program.TaskRunner|program.Interpreter) == 0 {
 		return nil
 	}
@@ -478,6 +483,9 @@ func respelledShapes(shapes []*shape) []*shape {
 		}
 		if host, plugin := pluginOf(s.words[0]); host != "" {
 			add(s, Yes, host, plugin)
+		}
+		if words := refShape(s.words); words != nil {
+			out = append(out, &shape{words: words, open: s.open, respelled: true, sure: Maybe})
 		}
 		if p := program.Spellings(nil, s.words[0]); p != nil && p.Kinds {
 			for i, w := range s.words[1:] {

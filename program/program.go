@@ -98,6 +98,8 @@ type Program struct {
 	Equal  [][]string
 	Folds  bool
 	Suffix string
+	// Refs says which operands name refs, and by which options: see package catalogfile.
+	Refs string
 	// Kinds reports that the operands are TYPE NAME, TYPE/NAME or TYPE,TYPE NAME
 	// (kubectl).
 	Kinds bool

@@ -54,6 +54,16 @@
 // suffix = ".service" that they may end so or not, and kinds = true that they are TYPE
 // NAME, TYPE/NAME or TYPE,TYPE NAME as those of kubectl are.
 //
+// refs says how a subcommand of git names refs, so that a rule about a branch meets each
+// way to write it:
+//
+//	refs = "pushed --all -- --tags"   operands after the repository are [+]SRC[:DST]; without
+//	                                  any, or with --all, the refs depend on the configuration,
+//	                                  unless an option behind "--" names others
+//	refs = "fetched"                  the same, but only DST is written
+//	refs = "each -d -D"               with one of these options, every operand
+//	refs = "first"                    the first operand
+//
 // aside lists options of the program's own that say where, how often or how loudly the
 // same is done (pnpm --filter web test). An allow rule need not name them where they
 // stand before what it does name.

@@ -42,12 +42,12 @@ var keys = map[string]func(any) string{
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
-	"kinds": isBool, "folds": isBool, "suffix": isText,
+	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside", "gets", "hosts", "base", "inline", "variables"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "hosts", "base", "inline", "variables"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }

@@ -137,7 +137,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Obeys", "Hosts", "Base", "Inline"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Refs", "Obeys", "Hosts", "Base", "Inline"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}
