@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -77,13 +78,77 @@ func CompileGranular(spec GranularSpec, place Place) (*Granular, error) {
 		return nil, err
 	}
 	for _, text := range spec.Patterns {
-		p, err := compilePattern(text)
+		p, err := compilePattern(text, spec.Action)
 		if err != nil {
 			return nil, g.fail(fmt.Sprintf("patterns: %q: %v", text, err), "write a regular expression in RE2 syntax")
 		}
 		g.patterns = append(g.patterns, p)
 	}
+	if err := g.dead(); err != nil {
+		return nil, err
+	}
 	return g, nil
+}
+
+// condition is one kind of condition, and what a tool must do for it to match.
+type condition struct {
+	field string
+	set   bool
+	kinds []tools.Kind
+	lacks string // said of a tool that does none of it
+}
+
+func (s *GranularSpec) conditions() []condition {
+	return slices.DeleteFunc([]condition{
+		{"paths", len(s.Paths) > 0, []tools.Kind{tools.Read, tools.Write}, "reads and writes no paths"},
+		{"commands", len(s.Commands) > 0, []tools.Kind{tools.Command}, "runs no commands"},
+		{"patterns", len(s.Patterns) > 0, []tools.Kind{tools.Command}, "runs no commands"},
+		{"domains", len(s.Domains) > 0, []tools.Kind{tools.Fetch}, "fetches no URLs"},
+	}, func(c condition) bool { return !c.set })
+}
+
+// dead returns an error if a tool of the rule can meet none of its conditions, or if none
+// of its tools can meet a condition.
+func (g *Granular) dead() error {
+	conditions := g.spec.conditions()
+	meets := func(t *Rule, c condition) bool {
+		return t.family == ofAll || slices.ContainsFunc(c.kinds, func(k tools.Kind) bool { return g.spec.Known.Does(t.toolName(), k) })
+	}
+	for _, c := range conditions {
+		if !slices.ContainsFunc(g.tools, func(t *Rule) bool { return meets(t, c) }) {
+			return g.deadAt(g.tools[0], c)
+		}
+	}
+	for _, t := range g.tools {
+		if len(conditions) > 0 && !slices.ContainsFunc(conditions, func(c condition) bool { return meets(t, c) }) {
+			return g.deadAt(t, conditions[0])
+		}
+	}
+	return nil
+}
+
+// toolName returns the tool of a rule without a specifier, or its pattern for a server.
+func (r *Rule) toolName() string {
+	if r.name != nil && r.name.server {
+		return strings.Join(r.name.chunks, "*")
+	}
+	return r.tool
+}
+
+func (g *Granular) deadAt(t *Rule, c condition) error {
+	known, name := g.spec.Known, t.toolName()
+	shown := t.String()
+	fix := "remove " + shown + ` from the tools, or map what its fields mean under [tools]`
+	switch {
+	case known.Does(name, tools.Command):
+	case known.Does(name, tools.Fetch):
+		fix = "use domains for " + shown
+	case known.Does(name, tools.Read):
+		fix = "use paths for " + shown
+	case known.Does(name, tools.Write):
+		fix = "use paths for " + shown + "; rules cannot match what is written yet"
+	}
+	return g.fail(fmt.Sprintf("%s: %s %s, so the rule could never match it", c.field, shown, c.lacks), fix)
 }
 
 func (g *Granular) fail(what, fix string) error {
@@ -123,7 +188,9 @@ func (g *Granular) list(field string) List {
 	return g.spec.Action
 }
 
-func compilePattern(text string) (*pattern, error) {
+// compilePattern compiles a regular expression. In ask and deny "." also meets a line break
+// in a quoted word; for allow it does not.
+func compilePattern(text string, list List) (*pattern, error) {
 	if len(text) > maxRegexp {
 		return nil, fmt.Errorf("longer than %d bytes", maxRegexp)
 	}
@@ -137,6 +204,9 @@ func compilePattern(text string) (*pattern, error) {
 			return nil, fmt.Errorf("%s: %q", e.Code, e.Expr)
 		}
 		return nil, err
+	}
+	if list != Allow {
+		re = regexp.MustCompile("(?s)" + text)
 	}
 	p := &pattern{re: re}
 	if strings.HasPrefix(text, "^") && !strings.Contains(text, "|") {

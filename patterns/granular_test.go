@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 func TestGranular(t *testing.T) {
@@ -50,6 +51,10 @@ func TestGranular(t *testing.T) {
 			"patterns", GranularSpec{Tools: []string{"Bash"}, Patterns: []string{`^rm( -\w+)* build$`}},
 			[]*Subject{run("rm build x"), run("echo rm build"), run("ls $x")}, []*Subject{run("rm $x build"), run("rm -$x build"), opaque},
 			[]*Subject{run("rm build"), run("rm -r 'build'")},
+		},
+		{
+			"domains on command lines", GranularSpec{Tools: []string{"Bash"}, Domains: []string{"github.com"}},
+			[]*Subject{fetch("https://gitlab.com", "Bash")}, nil, []*Subject{fetch("https://github.com/x", "Bash")},
 		},
 		{
 			"domains", GranularSpec{Tools: []string{"WebFetch"}, Domains: []string{"github.com"}},
@@ -99,6 +104,90 @@ func TestGranularAllowNeedsKnownWords(t *testing.T) {
 	for line, want := range map[string]Match{"ls -l": Yes, "ls $x": No, "ls *.md": No, "FOO=1 ls": No, "CI=1 ls": Yes} {
 		if m := g.Match(commands(line)[0]); m != want {
 			t.Errorf("%s: %v, want %v", line, m, want)
+		}
+	}
+}
+
+// TestGranularLineBreaks checks that "." meets a line break in a quoted word where that
+// makes a rule stricter, and only there.
+func TestGranularLineBreaks(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[List]Match{Allow: No, Ask: Yes, Deny: Yes} {
+		g, err := CompileGranular(GranularSpec{Tools: []string{"Bash"}, Patterns: []string{"^git commit .*Co-Authored-By"}, Action: action}, here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := g.Match(commands("git commit -m \"x\n\nCo-Authored-By: A\"")[0]); m != want {
+			t.Errorf("%v: %v, want %v", action, m, want)
+		}
+	}
+}
+
+// TestGranularDead checks that a condition that no use of a tool can meet is an error that
+// names the tool and a way out.
+func TestGranularDead(t *testing.T) {
+	t.Parallel()
+	table, err := tools.NewTable(map[string]tools.Mapping{"mcp__fs__read": {Read: []string{"path"}}, "mcp__sh__run": {Command: []string{"line"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := func(field string, names ...string) GranularSpec {
+		s := GranularSpec{Tools: names, Known: table}
+		switch field {
+		case "paths":
+			s.Paths = []string{"a"}
+		case "commands":
+			s.Commands = []string{"rm"}
+		case "patterns":
+			s.Patterns = []string{"rm"}
+		case "domains":
+			s.Domains = []string{"a.org"}
+		}
+		return s
+	}
+	for _, test := range []struct {
+		spec GranularSpec
+		want string // "" if the rule loads
+	}{
+		{spec("patterns", "Write"), "patterns: Write runs no commands, so the rule could never match it; use paths for Write; rules cannot match what is written yet"},
+		{spec("commands", "Write"), "commands: Write runs no commands"},
+		{spec("commands", "Read"), "commands: Read runs no commands, so the rule could never match it; use paths for Read"},
+		{spec("patterns", "WebFetch"), "patterns: WebFetch runs no commands, so the rule could never match it; use domains for WebFetch"},
+		{spec("paths", "WebFetch"), "paths: WebFetch reads and writes no paths"},
+		{spec("domains", "Edit"), "domains: Edit fetches no URLs"},
+		{spec("commands", "Bash", "Edit"), "commands: Edit runs no commands"},
+		{spec("patterns", "Skill"), "patterns: Skill runs no commands"},
+		{spec("paths", "mcp__db"), "paths: mcp__db reads and writes no paths, so the rule could never match it; remove mcp__db from the tools, or map what its fields mean"},
+		{spec("paths", "mcp__db__*"), "paths: mcp__db__* reads and writes no paths"},
+		{spec("domains", "mcp__fs"), "domains: mcp__fs fetches no URLs"},
+		{spec("domains", "Bash"), ""},
+		{spec("paths", "Bash", "Grep", "NotebookEdit"), ""},
+		{spec("commands", "Monitor"), ""},
+		{spec("paths", "mcp__fs"), ""},
+		{spec("paths", "mcp__fs__*"), ""},
+		{spec("paths", "mcp__fs__read"), ""},
+		{spec("patterns", "mcp__sh__run"), ""},
+		{spec("domains", "mcp__sh__run"), ""},
+		{spec("", "Skill"), ""},
+		{GranularSpec{Tools: []string{"Bash", "Edit"}, Commands: []string{"rm"}, Paths: []string{"a"}}, ""},
+		{GranularSpec{Tools: []string{"Bash", "Edit"}, Commands: []string{"rm"}, Domains: []string{"a.org"}}, "commands: Edit runs no commands"},
+		{GranularSpec{Tools: []string{"Edit"}, Commands: []string{"rm"}, Paths: []string{"a"}}, "commands: Edit runs no commands"},
+	} {
+		for _, action := range []List{Allow, Ask, Deny} {
+			test.spec.Action = action
+			_, err := CompileGranular(test.spec, here)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v %v %s: %v, want %q", action, test.spec.Tools, (&Granular{spec: test.spec}).String(), err, test.want)
+			}
+		}
+	}
+	for _, action := range []List{Ask, Deny} {
+		for _, all := range []string{"*", "mcp__*"} {
+			s := spec("paths", all)
+			s.Action = action
+			if _, err := CompileGranular(s, here); err != nil {
+				t.Errorf("%v %s: %v", action, all, err)
+			}
 		}
 	}
 }

@@ -92,6 +92,25 @@ func (t *Table) Names(tool string) bool {
 	return m != nil && m.Name != ""
 }
 
+// Does reports whether a tool, or one of the tools of a server ("mcp__x__"), does
+// something of this kind: runs command lines, reads or writes paths, fetches URLs. A tool
+// that is neither built in nor mapped does none of it.
+func (t *Table) Does(tool string, kind Kind) bool {
+	if b := builtins[tool]; b != nil {
+		return b.Does == kind || b.Does == Command
+	}
+	if t == nil {
+		return false
+	}
+	for name, m := range t.tools {
+		server := strings.HasPrefix(tool, "mcp__") && strings.HasPrefix(name, strings.TrimRight(tool, "_*")+"__")
+		if (name == tool || server || tool == "mcp__*") && slices.ContainsFunc(m.fields, func(f field) bool { return f.does == kind || f.does == Command }) {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *Table) lookup(tool string) *mapped {
 	if t == nil {
 		return nil
