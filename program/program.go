@@ -116,6 +116,9 @@ type Program struct {
 	// Base is the directory below which the operands are names, so that one with .. in it
 	// names a file somewhere else (service: /etc/init.d).
 	Base string
+	// Prints lists the words of which each, as the only one, makes the program print a text
+	// about itself and exit (-v, --version, --help).
+	Prints []string
 	// Gets lists the options with which a client only gets what its URLs name (curl -s).
 	Gets []string
 	// Inline is the name of a file in the program's language, which stands for code that

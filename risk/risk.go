@@ -268,7 +268,9 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 	}
 	name := base(a.Words[0].Text)
 	var f Finding
-	if plan := lookup(name, p); plan != nil {
+	if a.Prints {
+		f = Finding{Class: Safe, Reason: printsText}
+	} else if plan := lookup(name, p); plan != nil {
 		f = tabled(a, name, plan, in)
 	} else {
 		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: alone(FactorUnknown)}
@@ -323,11 +325,14 @@ func (f *Finding) substitution(a *shell.Action) {
 	f.factor(FactorSubstitution)
 }
 
+// printsText is the reason of a query for the version or the help.
+const printsText = "read-only: prints a text about itself"
+
 // tabled returns the finding of a command that the tables list.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	u := in.sortWords(a, name)
 	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) {
-		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
+		return Finding{Class: Safe, Reason: printsText}
 	}
 	r := p.find(&u)
 	if r == nil {

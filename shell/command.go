@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // effects adds a command and its effects according to the catalogue, and returns the
 // state after it.
@@ -29,6 +32,10 @@ func (e *effector) run() outcome {
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
 		e.frame.Need = NeedNone
 	}
+	if e.frame.Prints = printsItself(a); e.frame.Prints {
+		e.index = w.add(e.frame)
+		return same(s)
+	}
 	e.scan = ScanInto(a.Program, a.Words, e.scan.Args)
 	e.readOptions()
 	e.workdir()
@@ -47,6 +54,12 @@ func (e *effector) run() outcome {
 	e.urls()
 	e.secretWords()
 	return out
+}
+
+// printsItself reports whether the only word behind the program makes it print a text about
+// itself and exit.
+func printsItself(a *Action) bool {
+	return len(a.Words) == 2 && len(a.Program.Prints) > 0 && a.Words[1].Known() && slices.Contains(a.Program.Prints, a.Words[1].Text)
 }
 
 // unfamiliar marks a command unproven if its program is unlisted and an unknown
@@ -95,7 +108,7 @@ func (e *effector) plugin() {
 			continue
 		}
 		name := joinText(Word{Text: e.prog.Name + "-"}, *t)
-		e.runList(append([]Word{name}, e.words[a.Word+1:]...), -1)
+		e.runList(append([]Word{name}, e.words[a.Word+1:]...), a.Word)
 		return
 	}
 }

@@ -208,6 +208,8 @@ type Action struct {
 	// its words do not show and that is not proven to be in the workspace. Not even a
 	// rule for its exact words covers it.
 	Elsewhere bool
+	// Prints reports that the Command only prints a text about its program and exits.
+	Prints bool
 	// Followed reports that the Fetch is of an unknown URL that a redirect leads to.
 	Followed bool
 	// Config holds the directories that the Command takes configuration from. Unless
@@ -223,7 +225,8 @@ type Action struct {
 	// parent's words covers this action as well.
 	Parent int
 	// From is the index in the parent's words at which the words of this Command
-	// begin, or -1 if they do not stand there unchanged. A rule for the parent whose
+	// begin, or -1 if they do not stand there unchanged, but for the name of a plugin (git-x
+	// for the x of git x). A rule for the parent whose
 	// literal words go beyond From covers this Command as well.
 	From int
 	// Pos and End delimit the action in the command line, in bytes; for an action

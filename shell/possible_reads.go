@@ -13,7 +13,7 @@ import (
 // "option=file" and "file:place". The paths are absolute as far as they are known.
 // Programs that only name files have none.
 func (a *Action) PossibleReads() []Word {
-	if a.Kind != Command {
+	if a.Kind != Command || a.Prints {
 		return nil
 	}
 	p := possibleReads{dirs: a.Dirs}

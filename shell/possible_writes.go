@@ -13,7 +13,7 @@ import (
 // paths inside such words. A directory stands for the files below it as well. The
 // paths are absolute as far as they are known. Programs that only read have none.
 func (a *Action) PossibleWrites() []Word {
-	if a.Kind != Command {
+	if a.Kind != Command || a.Prints {
 		return nil
 	}
 	p := possibleWrites{dirs: a.Dirs, words: a.Words}

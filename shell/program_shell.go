@@ -67,8 +67,7 @@ func (e *effector) source() outcome {
 		e.read(rest[0], NeedNone, "operand of "+e.prog.Name)
 	}
 	if e.activates() {
-		e.w.facts.Actions[e.index].Exact = true
-		e.unprovenLate(causeSource)
+		e.w.facts.Actions[e.index].Reach = 1
 		e.w.runs = append(e.w.runs, e.runsFile(e.words[1])...)
 		return same(e.s)
 	}
@@ -79,7 +78,7 @@ func (e *effector) source() outcome {
 // activates reports whether the command runs the activation of the project's Python
 // environment in this shell and nothing else. That sets PATH, PS1 and variables of its
 // own, and defines the function deactivate (docs.python.org/3/library/venv.html); the
-// names of programs then are those of .venv/bin. Only a rule for these very words
+// names of programs then are those of .venv/bin. Only a rule that names the file
 // covers it: who writes it lets the project's code run, whose packages lie beside.
 func (e *effector) activates() bool {
 	return e.index >= 0 && len(e.words) == 2 && e.words[1].Known() && path.Base(e.words[1].Text) == "activate" &&

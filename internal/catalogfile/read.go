@@ -68,6 +68,10 @@
 // same is done (pnpm --filter web test). An allow rule need not name them where they
 // stand before what it does name.
 //
+// prints lists the words of which each, as the only one behind the program, makes it print
+// a text about itself and exit, as its manual says (-v, --version). A program that runs code
+// of the project before it reads its words has none.
+//
 // gets lists the options with which a client only gets what its URLs name (curl -s -o).
 //
 // abbreviates = true says that the program accepts abbreviated names of its
@@ -186,6 +190,8 @@ type Entry struct {
 	Aside []string // options of the program that an allow rule need not name
 	Gets  []string // options with which a client only gets
 
+	Prints []string // words that alone make the program print a text and exit
+
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
 	keys   map[string]any
@@ -302,6 +308,13 @@ func (e *Entry) key(key string, value any) error {
 	case "gets":
 		list, err := e.words(key, value)
 		e.Gets = list
+		return err
+	case "prints":
+		list, err := e.words(key, value)
+		e.Prints = list
+		if err == nil && len(e.Path) > 0 {
+			err = e.where.errorf(key, "prints is about the program, not a subcommand")
+		}
 		return err
 	case "aside":
 		list, err := e.words(key, value)
