@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -31,7 +32,7 @@ func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	form, _, _ := strings.Cut(label[:from+1]+label[to:], ", -")
 	switch form {
 	case "exactly ``":
-		return sub.Kind == patterns.RunCommand && slices.Equal(texts(sub.Command.Words), split(t, named)) && known(sub.Command.Words)
+		return sub.Kind == patterns.RunCommand && sameFiles(sub.Command, texts(sub.Command.Words), split(t, named)) && known(sub.Command.Words)
 	case "any `` command":
 		if sub.Kind != patterns.RunCommand {
 			return false
@@ -40,7 +41,7 @@ func says(t *testing.T, label string, sub *patterns.Subject) bool {
 		if runsScript(want) && !(len(words) > 1 && words[1].Text == "run") {
 			want = slices.Delete(want, 1, 2) // pnpm dev is a pnpm run dev command
 		}
-		return len(words) >= len(want) && slices.Equal(texts(words[:len(want)]), want) && known(words[:len(want)])
+		return len(words) >= len(want) && sameFiles(sub.Command, texts(words[:len(want)]), want) && known(words[:len(want)])
 	case "reading ``", "changing ``":
 		return doing(form) == sub.Kind && clean(sub) == named
 	case "reading anything below ``", "changing anything below ``":
@@ -58,6 +59,31 @@ func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	}
 	t.Fatalf("a label of no known form: %s", label)
 	return false
+}
+
+// sameFiles reports whether two commands have the same words, where the program and the file
+// that an interpreter runs are the same by another path.
+func sameFiles(a *shell.Action, words, want []string) bool {
+	if len(words) != len(want) {
+		return false
+	}
+	script := -1
+	if p := a.Program; p != nil && p.Operands == program.Script && len(p.Subs) == 0 && p.Special != "awk" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		script = 1
+	}
+	file := func(name string) string {
+		if path.IsAbs(name) || strings.Contains(name, "..") {
+			return name
+		}
+		return path.Join(place.Workspace, name)
+	}
+	for i := range words {
+		paths := (i == script || i == 0) && strings.Contains(words[i], "/") && strings.Contains(want[i], "/")
+		if words[i] != want[i] && !(paths && file(words[i]) == file(want[i]) && !strings.HasPrefix(want[i], "-")) {
+			return false
+		}
+	}
+	return true
 }
 
 // runsScript reports whether words run a script of package.json that also runs

@@ -21,7 +21,7 @@ func (sub *Subject) plainer() []*Subject {
 		case a == nil || a.Program == nil || !a.Words[0].Known():
 		case a.Installed != "":
 			words := append([]shell.Word{{Text: a.Installed}}, a.Words[1:]...)
-			named := (spelling{sub, Yes}).with(words, Yes).sub
+			named := (spelling{sub: sub, sure: Yes}).with(words, Yes).sub
 			sub.plain = append([]*Subject{named}, plainForms(named)...)
 		case len(a.Words) > 1 && len(a.Program.Aside) > 0 && !strings.Contains(a.Words[0].Text, "/"):
 			sub.plain = plainForms(sub)
@@ -31,7 +31,7 @@ func (sub *Subject) plainer() []*Subject {
 }
 
 func plainForms(sub *Subject) []*Subject {
-	from := spelling{sub, Yes}
+	from := spelling{sub: sub, sure: Yes}
 	words := withoutAside(sub)
 	var forms []*Subject
 	add := func(words []shell.Word) {
@@ -101,7 +101,7 @@ func isAside(p *program.Program, o *program.Option) bool {
 func scriptForms(sub *Subject) [][]shell.Word {
 	words := sub.Command.Words
 	manager, name := words[0], ""
-	if !slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, manager.Text) || len(words) < 2 || !words[1].Known() {
+	if !slices.Contains(managers, manager.Text) || len(words) < 2 || !words[1].Known() {
 		return nil
 	}
 	name = words[1].Text
@@ -119,11 +119,20 @@ func scriptForms(sub *Subject) [][]shell.Word {
 		}
 	case name == "workspace" && manager.Text == "yarn" && len(words) > 3:
 		there := append([]shell.Word{manager}, words[3:]...)
-		return append(scriptForms(spelling{sub, Yes}.with(there, Yes).sub), there)
+		return append(scriptForms(spelling{sub: sub, sure: Yes}.with(there, Yes).sub), there)
 	case slices.Contains(lifecycle, name) && manager.Text != "bun", manager.Text != "npm" && len(sub.scanned().Path) == 0 && scriptName(name):
 		return script(words[1:])
 	}
 	return nil
+}
+
+// managers are the package managers that run the scripts of package.json.
+var managers = []string{"npm", "pnpm", "yarn", "bun"}
+
+// runsScript reports whether these words run a script by its name.
+func runsScript(words []shell.Word) bool {
+	return len(words) > 2 && slices.Contains(managers, words[0].Text) && words[1].Text == "run" ||
+		len(words) > 1 && words[0].Text == "npm" && slices.Contains(lifecycle, words[1].Text)
 }
 
 // lifecycle are the scripts that are run without the word run.

@@ -91,7 +91,7 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 	case r.list == Allow && !r.runsHere(sub):
 		return No
 	case r.list == Allow:
-		return r.command.allows(sub, q)
+		return r.command.allows(sub, q, r.place.Workspace)
 	}
 	if m := r.command.possible(sub, r.place); m > No || sub.Kind != Hidden || r.command.onlyLines() {
 		return m

@@ -81,7 +81,19 @@ func (c *commandRule) matchLine(sub *Subject) bool {
 func (c *commandRule) hasCompound() bool { return len(c.lines) > len(c.exact) }
 
 // allows matches an allow rule against a command.
-func (c *commandRule) allows(sub *Subject, q Query) Match {
+func (c *commandRule) allows(sub *Subject, q Query, workspace string) Match {
+	m := c.allowsOne(sub, q)
+	for _, other := range sub.placed(workspace) {
+		if m == Yes {
+			break
+		}
+		m = c.allowsOne(other, q)
+	}
+	return m
+}
+
+// allowsOne matches it against one spelling of the path of its program.
+func (c *commandRule) allowsOne(sub *Subject, q Query) Match {
 	if q.Reach > 0 && c.words != nil && c.literal <= q.Reach {
 		return No // an exact rule reaches beyond everything
 	}
@@ -226,6 +238,9 @@ func (c *commandRule) possible(sub *Subject, place Place) Match {
 		best = c.someRef(sub, place)
 	}
 	for _, other := range sub.spellings() {
+		if other.script && c.wholeProgram() {
+			continue
+		}
 		best = max(best, min(other.sure, c.possibly(other.sub, place)))
 		if best == No {
 			best = c.someRef(other.sub, place)
@@ -236,6 +251,9 @@ func (c *commandRule) possible(sub *Subject, place Place) Match {
 	}
 	return best
 }
+
+// wholeProgram reports whether the rule names a program and no word more.
+func (c *commandRule) wholeProgram() bool { return len(c.words) == 1 && c.open }
 
 // possibly matches it against one spelling.
 func (c *commandRule) possibly(sub *Subject, place Place) Match {

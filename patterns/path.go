@@ -68,6 +68,9 @@ func NewPath(word shell.Word, dir string, place Place, resolve func(string) (str
 		return p
 	}
 	p.tilde(&word, dir)
+	if drive, ok := drivePath(word); ok {
+		p.also = append(p.also, newForm(drive))
+	}
 	word = rooted(word, dir)
 	written := newForm(word)
 	p.forms = append(p.first[:0], written)
@@ -83,6 +86,18 @@ func NewPath(word shell.Word, dir string, place Place, resolve func(string) (str
 		p.also = originals(p.also, &p.forms[i])
 	}
 	return p
+}
+
+// drivePath returns a path of Windows as shells there write it, and rules: /c/Web for
+// C:\Web. Elsewhere it is the name of a file, so that this is for ask and deny only.
+func drivePath(word shell.Word) (shell.Word, bool) {
+	if !isWindows(word.Text) || word.Text[0] == '/' || len(word.Holes) > 0 && word.Holes[0].At < 3 {
+		return word, false
+	}
+	text := []byte(strings.ReplaceAll(word.Text, `\`, "/"))
+	text[0], text[1] = '/', text[0]|0x20
+	word.Text = string(text)
+	return word, true
 }
 
 // Worktrees are the names of the directory in which the agent CLI creates copies of a

@@ -24,17 +24,19 @@ type refUse struct {
 }
 
 // refsOf sorts the words of a command as program.Program.Refs says. It is nil if the
-// command names no refs.
+// command names no refs. One with options before its subcommand is read without them: see
+// withoutGlobals.
 func refsOf(sub *Subject) *refUse {
 	a := sub.Command
-	if a.Program == nil || len(a.Program.Subs) == 0 {
+	if a.Program == nil || len(a.Words) < 2 || !a.Words[1].Known() {
+		return nil
+	}
+	inner := a.Program.Subcommand(a.Words[1].Text)
+	if inner == nil || inner.Refs == "" {
 		return nil
 	}
 	have := sub.read()
-	spec := strings.Fields(have.Prog.Refs)
-	if len(spec) == 0 {
-		return nil
-	}
+	spec := strings.Fields(inner.Refs)
 	u := &refUse{form: spec[0]}
 	all, others := spec[1:], []string(nil)
 	if at := slices.Index(all, "--"); at >= 0 {
@@ -227,7 +229,7 @@ func (c *commandRule) someRef(sub *Subject, place Place) Match {
 		return No
 	}
 	names := c.refNames()
-	s := spelling{sub, Maybe}
+	s := spelling{sub: sub, sure: Maybe}
 	for _, name := range names {
 		if u.repository && c.possibly(s.with(u.with(name), Maybe).sub, place) > No {
 			return Maybe

@@ -427,6 +427,9 @@ func (s *Set) findCommand(f *finder) {
 		if a.Installed != "" {
 			f.all(s.by(byProgram, a.Installed))
 		}
+		for _, other := range f.sub.placed(s.place.Workspace) {
+			f.all(s.by(byProgram, other.Command.Words[0].Text))
+		}
 	}
 	if !loosely {
 		return

@@ -16,6 +16,9 @@ type spelling struct {
 	// sure is Yes if both do the same, and Maybe if they possibly do or if the
 	// other does only a part of it.
 	sure Match
+	// script is set if the other program is another package manager that would run the same
+	// script of the project. A rule about that manager as a whole is not about the script.
+	script bool
 }
 
 // maxSpellings is the maximum number of spellings of one command, whose words
@@ -42,7 +45,7 @@ func (sub *Subject) spellings() []spelling {
 // spell returns the spellings of a command, including the spellings of those, and
 // whether there may be more.
 func spell(sub *Subject) (list []spelling, cut bool) {
-	from, words := spelling{sub, Yes}, 0
+	from, words := spelling{sub: sub, sure: Yes}, 0
 	for i := -1; i < len(list) && !cut; i++ {
 		if i >= 0 {
 			from = list[i]
@@ -85,6 +88,7 @@ func (s spelling) respelled() []spelling {
 			}
 			if words, sure := respell(alias, name, &have, a.Words); sure > No {
 				add(words, sure)
+				list[len(list)-1].script = s.script || alias.Part && alias.To[0] != name && runsScript(words)
 			}
 		}
 		list = append(list, s.otherForms(entry)...)
@@ -104,15 +108,13 @@ func (s spelling) respelled() []spelling {
 
 // otherForms returns the spellings that the operands of a program allow.
 func (s spelling) otherForms(entry *program.Program) []spelling {
+	var list []spelling
 	if len(entry.Subs) > 0 {
-		if forms := s.refForms(); len(forms) > 0 {
-			return forms
-		}
+		list = append(s.withoutGlobals(), s.refForms()...)
 	}
 	if !entry.Kinds && entry.Facts&(program.TaskRunner|program.Interpreter) == 0 {
-		return nil
+		return list
 	}
-	var list []spelling
 	words := s.sub.Command.Words
 	have := s.sub.read()
 	if entry.Kinds {
@@ -124,6 +126,29 @@ func (s spelling) otherForms(entry *program.Program) []spelling {
 		list = append(list, s.with(other, min(Maybe, s.sure)))
 	}
 	return list
+}
+
+// withoutGlobals returns the command without the options before its subcommand, for rules
+// with a wildcard, which are compared as text: git push for git -C x push.
+func (s spelling) withoutGlobals() []spelling {
+	words := s.sub.Command.Words
+	if len(words) < 2 || words[1].Known() && !strings.HasPrefix(words[1].Text, "-") {
+		return nil
+	}
+	have, sure := s.sub.read(), s.sure
+	for i := range have.Args {
+		switch a := &have.Args[i]; a.Kind {
+		case shell.ArgSubcommand:
+			if a.Word == 1 {
+				return nil
+			}
+			return []spelling{s.with(append(words[:1:1], words[a.Word:]...), sure)}
+		case shell.ArgOption:
+		default:
+			sure = Maybe
+		}
+	}
+	return nil
 }
 
 // initDirs are the directories of the scripts that service runs.
@@ -162,8 +187,8 @@ func (s spelling) with(words []shell.Word, sure Match) spelling {
 	a.Words = words
 	sub := *s.sub
 	sub.Command, sub.scan, sub.strictText, sub.looseText, sub.spelled, sub.others = &a, shell.Scan{}, "", "", true, nil
-	sub.plained, sub.plain = true, nil
-	return spelling{&sub, sure}
+	sub.plained, sub.plain, sub.placedIn, sub.places = true, nil, "", nil
+	return spelling{sub: &sub, sure: sure, script: s.script}
 }
 
 // read returns the words as interpreted by the program, even if the catalogue

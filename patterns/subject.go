@@ -106,6 +106,8 @@ type Subject struct {
 	reached               *reach
 	plained               bool // plain is known
 	plain                 []*Subject
+	placedIn              string // the workspace for which places are known
+	places                []*Subject
 }
 
 // Place holds the directories to which patterns are relative.

@@ -326,8 +326,6 @@ var deviations = []deviation{
 		func(c *compared) bool {
 			return c.turns("allow", "ask") && c.allows(func(r []string) bool { return len(r) > 1 && within(r, c.words()) })
 		}},
-	{"./", byDialect, "The peer takes `./x` and `x` for the same argument. Here words are compared as they are.",
-		func(c *compared) bool { return c.turns("allow", "ask") && c.ruleLike(` \./`) }},
 	{"redirection", byDialect, "The peer asks for every `<` and `>`, quoted ones too. Here only what writes a file needs cover.",
 		func(c *compared) bool {
 			writes := func(a shell.Action) bool { return a.Kind == shell.Write }

@@ -56,7 +56,7 @@ func (a *Action) PossibleCommands(opt Options) []Action {
 
 // mayDoMore reports whether an action is a Command that may do what nothing says.
 func (a *Action) mayDoMore() bool {
-	return a.Kind == Command && len(a.Words) > 0 && a.Words[0].Known() && 
+	return a.Kind == Command && len(a.Words) > 0 && a.Words[0].Known() &&
 		(unprovenAssign(a.Assigns).Cause != 0 || !a.Prints && (a.untold || a.input.given() || a.code.Text != "" || a.Program == nil))
 }
 

@@ -442,6 +442,23 @@ func (o *claudeOracle) bare(tool string) bool {
 	return false
 }
 
+// sameFile returns a use of one command with other paths of its program, which here are
+// allowed as the same file.
+func sameFile(u *use) []*use {
+	if len(u.commands) != 1 || !strings.Contains(u.commands[0].words[0], "/") || strings.Contains(u.commands[0].words[0], "..") {
+		return nil
+	}
+	var out []*use
+	for _, before := range []string{"", "./", lawDir + "/"} {
+		c, other := u.commands[0], *u
+		c.words = slices.Clone(c.words)
+		c.words[0] = before + strings.TrimPrefix(c.words[0], "./")
+		other.commands = []command{c}
+		out = append(out, &other)
+	}
+	return out
+}
+
 // any reports whether a rule of a list matches a use: of a deny or an ask, also one of its
 // commands, or what a command that is known to read reads.
 func (o *claudeOracle) any(list string, u *use) bool {
@@ -454,6 +471,9 @@ func (o *claudeOracle) any(list string, u *use) bool {
 			return true
 		}
 		if list == "allow" {
+			if slices.ContainsFunc(sameFile(whole), func(u *use) bool { return claudeMatches(list, rule, u) }) {
+				return true
+			}
 			continue
 		}
 		for _, c := range u.all() {

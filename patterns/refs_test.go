@@ -1,0 +1,42 @@
+package patterns
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRefspecs checks every form of a refspec between every form of other words: a rule
+// about main meets the command for certain if one of the refs that it writes is main, may
+// meet it if one depends on the repository, and does not meet it otherwise.
+func TestRefspecs(t *testing.T) {
+	t.Parallel()
+	type spec struct {
+		text  string
+		match Match
+	}
+	var specs []spec
+	for _, sign := range []string{"", "+"} {
+		for _, from := range []string{"", "HEAD", "feat", "main", "refs/heads/feat", "@{-1}", "v1^{}", "\"$A\""} {
+			for _, prefix := range []string{"", "refs/heads/", "heads/"} {
+				specs = append(specs, spec{sign + from + ":" + prefix + "main", Yes}, spec{sign + from + ":" + prefix + "mainly", No}, spec{sign + from + ":" + prefix + "feat/main", No})
+			}
+			specs = append(specs, spec{sign + from + ":refs/for/main", No}, spec{sign + from + ":\"$B\"", Maybe}, spec{sign + from + ":\"$B/main\"", Maybe}, spec{sign + from + ":\"x$B\"", No})
+		}
+		specs = append(specs, spec{sign + "main", Yes}, spec{sign + "refs/heads/main", Yes}, spec{sign + "dev", No}, spec{sign + "HEAD", Maybe},
+			spec{sign + "@", Maybe}, spec{sign + ":", Maybe}, spec{sign + "'refs/heads/*:refs/heads/*'", Maybe}, spec{sign + "'rel/*'", No})
+	}
+	for _, text := range []string{"Bash(git push origin main:*)", "Bash(git push * main)"} {
+		r := rule(t, text, Deny)
+		for _, s := range specs {
+			for _, line := range []string{
+				"git push origin SPEC", "git push -u origin SPEC", "git -C a push --force-with-lease origin SPEC", "git push origin a:b SPEC c",
+				"git push origin SPEC --no-verify", "git push -o ci.skip origin SPEC x:y", "/usr/bin/git push origin -- SPEC",
+			} {
+				line = strings.Replace(line, "SPEC", s.text, 1)
+				if m := first(t, r, line); m < s.match || m == Yes && s.match != Yes {
+					t.Errorf("%s: %s: %v, want %v", text, line, m, s.match)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package patterns
+
+import "testing"
+
+// TestAllowCoversTheSameFile checks that an allow rule covers the file that it names by any
+// path to it, and nothing else.
+func TestAllowCoversTheSameFile(t *testing.T) {
+	t.Parallel()
+	ws := here.Workspace
+	for _, test := range []struct {
+		rule, line string
+		want       Match
+	}{
+		{"Bash(./scripts/a.sh:*)", "scripts/a.sh -x", Yes},
+		{"Bash(./scripts/a.sh:*)", ws + "/scripts/a.sh", Yes},
+		{"Bash(scripts/a.sh)", "./scripts/a.sh", Yes},
+		{"Bash(scripts/a.sh)", ws + "/scripts/./a.sh", Yes},
+		{"Bash(" + ws + "/scripts/a.sh:*)", "./scripts/a.sh", Yes},
+		{"Bash(./a.sh:*)", ws + "/a.sh", Yes},
+		{"Bash(.claude/scripts/*)", ws + "/.claude/scripts/hello", Yes},
+		{"Bash(python3 scripts/a.py:*)", "python3 ./scripts/a.py", Yes},
+		{"Bash(python3 ./a.py)", "python3 " + ws + "/a.py", Yes},
+		{"Bash(python3 ./a.py)", "python3 a.py", No},
+		{"Bash(bash a.sh)", "bash ./a.sh", No},
+		{"Bash(bun run build)", "bun run ./build", No},
+		{"Bash(bash -c 'a/b c')", "bash -c './a/b c'", No},
+		{"Bash(bash ./scripts/a.sh)", "bash " + ws + "/scripts/a.sh", Yes},
+		{"Bash(./scripts/a.sh:*)", "scripts/../scripts/a.sh", No},
+		{"Bash(./scripts/a.sh:*)", "/other/scripts/a.sh", No},
+		{"Bash(./scripts/a.sh:*)", "a.sh", No},
+		{"Bash(./a.sh:*)", "a.sh", No},
+		{"Bash(a.sh:*)", "./a.sh", No},
+		{"Bash(.claude/scripts/*)", ws + "/.claude/scripts/../x", No},
+		{"Bash(python3 -m pytest:*)", "python3 ./-m pytest", No},
+		{"Bash(python3 -c x)", "python3 ./-c x", No},
+		{"Bash(python3 -m x ./y)", "python3 -m x y", No},
+		{"Bash(awk x:*)", "awk ./x", No},
+		{"Bash(rm x)", "rm ./x", No},
+		{"Bash(node a.js x)", "node a.js ./x", No},
+	} {
+		if m := first(t, rule(t, test.rule, Allow), test.line); m != test.want {
+			t.Errorf("allow %s on %q: %v, want %v", test.rule, test.line, m, test.want)
+		}
+	}
+}
