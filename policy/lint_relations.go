@@ -145,9 +145,26 @@ func (l *linter) gateAsks() bool {
 // rule matches.
 func (l *linter) stops(by, r *linted) bool {
 	if r.cmd != nil {
-		return by.surely(r.cmd.subject(), 0)
+		return by.surely(r.cmd.subject(), 0) || l.stopsRun(by, r.cmd)
 	}
 	return l.covers(by, r)
+}
+
+// stopsRun reports whether a rule certainly matches a command that the commands of an
+// allow rule run, whatever follows their words: python for uv run python.
+func (l *linter) stopsRun(by *linted, c *commandShape) bool {
+	if by.cmd == nil || c.count == 0 {
+		return false
+	}
+	for _, tail := range fillings {
+		facts := analyze(c.filled(tail), l.catalog)
+		if !slices.ContainsFunc(facts.Actions[min(1, len(facts.Actions)):], func(a shell.Action) bool {
+			return a.Kind == shell.Command && by.surely(&patterns.Subject{Kind: patterns.RunCommand, Tool: tools.Bash, Command: &a}, 0)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // shadowed looks for rules that could be removed.
