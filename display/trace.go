@@ -164,7 +164,7 @@ func runsWhere(d permission.Decision) string {
 	return "inside the walls"
 }
 
-// writeCover writes which rules would allow what is asked about.
+// writeCover writes which rules would allow what is asked about, if there are any.
 func writeCover(out io.Writer, d permission.Decision) {
 	parts := d.Unapproved()
 	for _, part := range parts {
@@ -172,11 +172,12 @@ func writeCover(out io.Writer, d permission.Decision) {
 		if len(parts) > 1 {
 			it = "`" + part.Action + "`"
 		}
-		text := "the rule that would allow " + it + ": " + part.Exact
-		if part.Exact == "" {
-			text = "an answer can only approve " + it + " once, and keep no rule"
+		switch {
+		case part.Exact == "":
+			fmt.Fprintln(out, visible.Line("an answer can only approve "+it+" once, and keep no rule"))
+		case part.Allows:
+			fmt.Fprintln(out, visible.Line("the rule that would allow "+it+": "+part.Exact))
 		}
-		fmt.Fprintln(out, visible.Line(text))
 	}
 }
 

@@ -39,6 +39,9 @@ type Part struct {
 	// is of tier 3, opaque or held; "" if one may.
 	Exact  string
 	Sealed string
+	// Allows reports that Exact in the allow list of the policy would allow the action. An
+	// ask rule, for one, still asks about it.
+	Allows bool
 
 	asker bool // an ask by a rule that asks for certain
 }
@@ -77,13 +80,14 @@ func (p *Part) join(more Part) {
 	case p.Behavior == Ask && !p.Held && !p.asker && more.asker:
 		p.Layer, p.Rule, p.RuleSource, p.Reason, p.asker = more.Layer, more.Rule, more.RuleSource, more.Reason, true
 	}
+	p.Allows = p.Allows && more.Behavior != Ask // more is a policy that only restricts
 	if sealed != "" {
 		p.seal(sealed)
 	}
 }
 
 // seal prevents any rule from being kept for the part.
-func (p *Part) seal(why string) { p.Sealed, p.Exact = why, "" }
+func (p *Part) seal(why string) { p.Sealed, p.Exact, p.Allows = why, "", false }
 
 // heldPart is why no rule can be kept for a part of a held ask.
 const heldPart = "this can only be approved once"
@@ -173,9 +177,20 @@ func (e *evaluation) parts(held bool) []Part {
 		p.Rule, p.RuleSource, p.Reason = ans.rule.text(), ans.rule.source(), e.why(ans, i)
 		if p.Behavior == Ask && p.Sealed == "" {
 			p.Exact = patterns.ExactRule(&a.sub)
+			p.Allows = e.wouldAllow(i, ans, p.Exact)
 		}
 	}
 	return all
+}
+
+// wouldAllow reports whether a rule in the allow list of the policy would allow act i in
+// place of the answer that asks about it.
+func (e *evaluation) wouldAllow(i int, ans answer, text string) bool {
+	if text == "" || ans.held() || ans.reason == askedBy || ans.reason == notListedThere {
+		return false
+	}
+	rule, _, err := patterns.ParseWith(e.policy.Tools, text, patterns.Allow, patterns.Source{})
+	return err == nil && e.speltBy(patterns.NewSet(e.policy.Place, rule), i, e.wanted(&e.acts[i]))
 }
 
 // subject returns a copy of the subject of the action, which is itself reused.

@@ -217,8 +217,8 @@ func TestProtectedSays(t *testing.T) {
 		"Write: .aws/credentials":           "it changes .aws/credentials, which other programs read secrets or settings from (Edit(./.aws/credentials) would allow it)",
 		"Edit: sub/.env":                    "it changes sub/.env, which other programs read secrets or settings from (Edit(./sub/.env) would allow it)",
 		"Edit: gitlink/config":              "it changes .git/config, which can change what other commands do (only a rule that names it can allow it)",
-		"Bash: touch .gi?/x":                "it changes .gi…/x, which can change what other commands do (only a rule that names it can allow it)",
-		"Bash: touch .github/workflows/a*b": "it changes .github/workflows/a…b, which can change what other commands do (only a rule that names it can allow it)",
+		"Bash: touch .gi?/x":                "it may change .gi…/x, which can change what other commands do (only a rule that names it can allow it)",
+		"Bash: touch .github/workflows/a*b": "it may change .github/workflows/a…b, which can change what other commands do (only a rule that names it can allow it)",
 	} {
 		d := s.decideOn(t, useOf(use))
 		if !strings.HasPrefix(d.Reason, want) || !strings.Contains(d.Message, want) || !d.Held {

@@ -199,11 +199,11 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	case mayCover:
 		return e.acts[i].appendMay(b, a.rule)
 	case guardsFile:
-		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
+		return fmt.Appendf(b, "%s%s, which decides what the agent may do", e.acts[i].changes(), e.guarded(&e.acts[i]))
 	case readsCredential:
 		return append(append(b, e.shown(&e.acts[i])...), ", which may hold a person's credentials"...)
 	case protectsFile:
-		return e.appendLifting(b, i)
+		return e.appendLifting(append(b, e.acts[i].changes()...), i)
 	case notListedThere:
 		b = fmt.Appendf(b, "%s (untrusted: it can only restrict): ", e.policy.Gate.Rules()[0].Source().Name)
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
@@ -221,6 +221,15 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s denies %s risk: %s; it runs only if a rule of the policy names it", e.byRisk(i).By, e.acts[i].class.Word(), e.acts[i].why)
 	}
 	return b
+}
+
+// changes says whether a write certainly changes its file. One of an unknown name, such as
+// those that unzip writes, may be another file.
+func (a *action) changes() string {
+	if slices.ContainsFunc(a.forms, func(w shell.Word) bool { return len(w.Holes) > 0 }) {
+		return "it may change "
+	}
+	return "it changes "
 }
 
 // boundedBy says why the allow list is asked where risk decides what it does not name: see
@@ -300,9 +309,7 @@ var fixedWords = [...]string{
 	agentPaused:     "the agent is paused: ",
 	limitReached:    "",
 	catastrophic:    "catastrophic command: ",
-	guardsFile:      "it changes ",
 	readsCredential: "it reads ",
-	protectsFile:    "it changes ",
 	noSandbox:       "it asks to run outside the sandbox",
 	forPerson:       "only a person can answer this",
 	forced:          "the request itself requires a person's decision",
