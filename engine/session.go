@@ -16,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
@@ -150,6 +151,11 @@ func (e *Engine) answer(rule string, list patterns.List, b permission.Behavior) 
 	for _, w := range told {
 		warnings = append(warnings, w.String())
 	}
+	if list == patterns.Allow {
+		if err := e.refuses(rule); err != nil {
+			return warnings, err
+		}
+	}
 	all := e.Session.Grants()
 	g := permission.Grant{ID: e.nextAnswer(all), Behavior: b, Rule: rule}
 	all = append(all, g)
@@ -157,6 +163,33 @@ func (e *Engine) answer(rule string, list patterns.List, b permission.Behavior) 
 		return warnings, err
 	}
 	return warnings, e.Session.Restore(all, g.ID)
+}
+
+// refuses returns why a rule of the session could never allow what it names, with the line
+// for the policy if a rule there could. It is nil if the session's may.
+func (e *Engine) refuses(rule string) error {
+	why, err := e.inert(rule, func(s *policy.Spec, item policy.Item) { s.Approved = []policy.Item{item} })
+	if err != nil || why == "" {
+		return err
+	}
+	if inert, _ := e.inert(rule, func(s *policy.Spec, item policy.Item) { s.Allow = []policy.Item{item} }); inert == "" {
+		return fmt.Errorf("a session rule cannot allow %s: %s; add this line to %s: allow = [%q]", rule, why, policy.FileName, rule)
+	}
+	return fmt.Errorf("no rule can allow %s: %s", rule, why)
+}
+
+// inert returns why a rule that put adds to the rules in force allows nothing, "" if it may.
+func (e *Engine) inert(rule string, put func(*policy.Spec, policy.Item)) (string, error) {
+	spec := *e.Rules.Spec
+	spec.Allow, spec.Ask, spec.SessionAllow, spec.Rules, spec.Approved, spec.Further = nil, nil, nil, nil, nil, nil
+	put(&spec, policy.Item{Text: rule, Source: patterns.Source{Name: triedSource, Line: 1}})
+	findings, err := policy.LintOf(&spec, triedSource)
+	for _, f := range findings {
+		if f.Check == "no-effect" || f.Check == "overruled" {
+			return f.Why, err
+		}
+	}
+	return "", err
 }
 
 // Leave ends the use of the session that the engine goes on with, so that another

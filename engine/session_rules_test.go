@@ -58,3 +58,28 @@ func TestSaidRules(t *testing.T) {
 	want(other, "npm test", "deny")
 	closed(t, other)
 }
+
+// TestSessionRefuses checks that a rule that could never allow in a session is refused with
+// the line to add to the policy, if one there could, and that nothing is kept then.
+func TestSessionRefuses(t *testing.T) {
+	o := site(t, map[string]string{"config/agent-wrapper.toml": `deny = ["Bash(docker-compose:*)"]`})
+	e := opened(t, o)
+	defer closed(t, e)
+	for rule, want := range map[string]string{
+		"Bash(rm -rf build dist)":   `add this line to agent-wrapper.toml: allow = ["Bash(rm -rf build dist)"]`,
+		"Bash(docker compose up)":   "no rule can allow Bash(docker compose up): it never allows anything: deny Bash(docker-compose:*)",
+		"Bash(docker compose up:*)": "always answers first",
+	} {
+		if _, err := e.Allow(rule); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", rule, err, want)
+		}
+	}
+	for _, rule := range []string{"Bash(npm test)", "Bash(rm:*)", "Bash(docker ps)", "Edit(src/**)", "Read", "mcp__x__y", "Bash(rm -rf node_modules)"} {
+		if _, err := e.Allow(rule); err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	if n := len(e.Session.Grants()); n != 7 {
+		t.Errorf("%d answers: %v", n, e.Session.Grants())
+	}
+}
