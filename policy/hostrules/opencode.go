@@ -25,6 +25,10 @@ var openCodeTools = map[string]string{
 // openCodeOutside are the commands of which OpenCode asks about paths outside.
 const openCodeOutside = `^(?:cd|rm|cp|mv|mkdir|touch|chmod|chown|cat) (?:.* )?(?:/|~|(?:.*/)?\.\.(?:/| |$))`
 
+// openCodeAnyOutside are the commands with a word that may be a path outside, alone or
+// behind "=". Which of them lie in the project depends on where it is.
+const openCodeAnyOutside = `^\S+ (?:.*[ =])?(?:/|~|(?:[^ ]*/)?\.\.(?:/| |$))`
+
 func readOpenCode(c *collector, files []File) error {
 	r := &openCode{collector: c}
 	c.openCodeFree(r)
@@ -54,6 +58,8 @@ type openCode struct {
 	*collector
 	*settings
 	rules []ordered
+	// noneOutside: external_directory asks about or denies every path outside.
+	noneOutside bool
 }
 
 // openCodeFree adds what OpenCode says of tools that no rule is about, the weakest rules.
@@ -63,15 +69,29 @@ func (c *collector) openCodeFree(r *openCode) {
 	}
 	for _, rules := range [][]string{{"Read(*.env)"}, {"Read(*.env.*)", "Read(**/*.env.*/**)"}} {
 		r.rules = append(r.rules, ordered{e: &entry{list: patterns.Deny}, tool: "read", take: func() {
-			c.freeDeny = append(c.freeDeny, rules...)
+			if !r.allowsEnv() {
+				c.freeDeny = append(c.freeDeny, rules...)
+			}
 		}})
 	}
+}
+
+// allowsEnv reports whether a rule allows to read a .env file by name. A deny for all of
+// them would overrule it here, so that the others are asked about as secrets are.
+func (r *openCode) allowsEnv() bool { return slices.ContainsFunc(r.rules, namesEnv) }
+
+func namesEnv(o ordered) bool {
+	return o.tool == "read" && o.e.list == patterns.Allow && o.e.at.Name != "" && strings.Contains(o.e.text, ".env")
 }
 
 // outside adds the question about paths outside.
 func (r *openCode) outside() {
 	e := &entry{list: patterns.Ask}
-	r.granularRule(e, openCodeOutside, "")
+	pattern := openCodeOutside
+	if r.noneOutside {
+		pattern = openCodeAnyOutside
+	}
+	r.granularRule(e, pattern, "")
 }
 
 // all reads what is permitted to all agents, or to one. An older tools entry does not count
@@ -226,6 +246,16 @@ func wildcard(pattern string) *regexp.Regexp {
 // one takes a rule for one permission.
 func (r *openCode) one(e *entry, tool, pattern string) {
 	ours, known := openCodeTools[tool]
+	if namesEnv(ordered{e: e, tool: tool}) {
+		before := len(r.out.Rules)
+		defer func() {
+			for i := range r.out.Rules[before:] {
+				if got := &r.out.Rules[before+i]; got.Outcome == Taken && got.Note == "" {
+					got.Note = "other .env files are asked about here; OpenCode denies them"
+				}
+			}
+		}()
+	}
 	switch {
 	case !known:
 		r.other(e, tool, pattern)
@@ -465,7 +495,12 @@ func (r *openCode) fetches(e *entry, pattern string) {
 // external takes a rule for directories outside, which another rule has to allow too.
 func (r *openCode) external(e *entry, pattern string) {
 	if e.list != patterns.Allow && pattern == "*" {
-		r.leave(e, whyIsDefault, "an allow holds in the workspace")
+		r.noneOutside = true
+		note := "files outside are asked about, and so is every command with a path that may lead outside"
+		if e.list == patterns.Deny {
+			note += ", not denied: which paths are outside depends on where the project is"
+		}
+		r.report(e, Tightened, whyWider, note)
 		return
 	}
 	if e.list == patterns.Allow {
