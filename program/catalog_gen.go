@@ -2247,1081 +2247,1081 @@ func find(name string) *Program {
 		return &programs[1118]
 	case "ldd":
 		return &programs[1119]
-	case "lerna":
-		return &programs[1120]
-	case "nx":
-		return &programs[1121]
-	case "less":
-		return &programs[1122]
-	case "lessecho":
-		return &programs[1123]
-	case "let":
-		return &programs[1124]
-	case "lftp":
-		return &programs[1125]
-	case "link":
-		return &programs[1126]
-	case "linode-cli":
-		return &programs[1127]
-	case "oci":
-		return &programs[1128]
-	case "ibmcloud":
-		return &programs[1129]
-	case "scw":
-		return &programs[1130]
-	case "vultr-cli":
-		return &programs[1131]
-	case "render":
-		return &programs[1132]
-	case "dokku":
-		return &programs[1133]
-	case "cf":
-		return &programs[1134]
-	case "eb":
-		return &programs[1135]
-	case "sam":
-		return &programs[1136]
-	case "copilot-aws":
-		return &programs[1137]
-	case "cfn":
-		return &programs[1138]
-	case "aliyun":
-		return &programs[1139]
-	case "tccli":
-		return &programs[1140]
-	case "yc":
-		return &programs[1141]
-	case "stripe":
-		return &programs[1142]
-	case "twilio":
-		return &programs[1143]
-	case "sentry-cli":
-		return &programs[1144]
-	case "datadog-ci":
-		return &programs[1145]
-	case "newrelic":
-		return &programs[1146]
-	case "sonar-scanner":
-		return &programs[1147]
-	case "circleci":
-		return &programs[1148]
-	case "travis":
-		return &programs[1149]
-	case "hub":
-		return &programs[1150]
-	case "tea":
-		return &programs[1151]
-	case "bb-cli":
-		return &programs[1152]
-	case "jira":
-		return &programs[1153]
-	case "linear":
-		return &programs[1154]
-	case "slack":
-		return &programs[1155]
-	case "sfdx":
-		return &programs[1156]
-	case "sf":
-		return &programs[1157]
-	case "shopify":
-		return &programs[1158]
-	case "contentful":
-		return &programs[1159]
-	case "sanity":
-		return &programs[1160]
-	case "auth0":
-		return &programs[1161]
-	case "okta":
-		return &programs[1162]
-	case "launchdarkly":
-		return &programs[1163]
-	case "ngrok-cli":
-		return &programs[1164]
-	case "gitlab-runner":
-		return &programs[1165]
-	case "jenkins-cli":
-		return &programs[1166]
-	case "drone":
-		return &programs[1167]
-	case "buildkite-agent":
-		return &programs[1168]
-	case "argo":
-		return &programs[1169]
-	case "entire":
-		return &programs[1170]
-	case "linux32":
-		return &programs[1171]
-	case "linux64":
-		return &programs[1172]
-	case "i386":
-		return &programs[1173]
-	case "x86_64":
-		return &programs[1174]
-	case "uname26":
-		return &programs[1175]
-	case "lipo":
-		return &programs[1176]
-	case "lldb":
-		return &programs[1177]
-	case "rr":
-		return &programs[1178]
-	case "cgdb":
-		return &programs[1179]
-	case "pwndbg":
-		return &programs[1180]
-	case "gdb-multiarch":
-		return &programs[1181]
-	case "lldb-15":
-		return &programs[1182]
-	case "ln":
-		return &programs[1183]
-	case "locate":
-		return &programs[1184]
-	case "loginctl":
-		return &programs[1185]
-	case "logout":
-		return &programs[1186]
-	case "logrotate":
-		return &programs[1187]
-	case "lolcat":
-		return &programs[1188]
-	case "look":
-		return &programs[1189]
-	case "losetup":
-		return &programs[1190]
-	case "ls":
-		return &programs[1191]
-	case "lsb_release":
-		return &programs[1192]
-	case "lsblk":
-		return &programs[1193]
-	case "lsd":
-		return &programs[1194]
-	case "lshw":
-		return &programs[1195]
-	case "lsof":
-		return &programs[1196]
-	case "lspci":
-		return &programs[1197]
-	case "lsusb":
-		return &programs[1198]
-	case "ltrace":
-		return &programs[1199]
-	case "lua":
-		return &programs[1200]
-	case "lua5.1":
-		return &programs[1201]
-	case "lua5.2":
-		return &programs[1202]
-	case "lua5.3":
-		return &programs[1203]
-	case "lua5.4":
-		return &programs[1204]
-	case "luajit":
-		return &programs[1205]
-	case "texlua":
-		return &programs[1206]
-	case "lvs":
-		return &programs[1207]
-	case "vgs":
-		return &programs[1208]
-	case "pvs":
-		return &programs[1209]
-	case "lxc":
-		return &programs[1210]
-	case "incus":
-		return &programs[1211]
-	case "lz4":
-		return &programs[1212]
-	case "unlz4":
-		return &programs[1213]
-	case "machinectl":
-		return &programs[1214]
-	case "madge":
-		return &programs[1215]
-	case "make":
-		return &programs[1216]
-	case "gmake":
-		return &programs[1217]
-	case "man":
-		return &programs[1218]
-	case "mapfile":
-		return &programs[1219]
-	case "readarray":
-		return &programs[1220]
-	case "mariadb-dump":
-		return &programs[1221]
-	case "mariadb-admin":
-		return &programs[1222]
-	case "mysqlcheck":
-		return &programs[1223]
-	case "mariadb-check":
-		return &programs[1224]
-	case "mariadb-show":
-		return &programs[1225]
-	case "mysqlpump":
-		return &programs[1226]
-	case "mysqlslap":
-		return &programs[1227]
-	case "mysqlbinlog":
-		return &programs[1228]
-	case "mysqld":
-		return &programs[1229]
-	case "mariadbd":
-		return &programs[1230]
-	case "markdownlint":
-		return &programs[1231]
-	case "mc":
-		return &programs[1232]
-	case "mcookie":
-		return &programs[1233]
-	case "md5":
-		return &programs[1234]
-	case "mdadm":
-		return &programs[1235]
-	case "mdfind":
-		return &programs[1236]
-	case "mediainfo":
-		return &programs[1237]
-	case "meson":
-		return &programs[1238]
-	case "microk8s.kubectl":
-		return &programs[1239]
-	case "micromamba":
-		return &programs[1240]
-	case "minikube":
-		return &programs[1241]
-	case "mise":
-		return &programs[1242]
-	case "rtx":
-		return &programs[1243]
-	case "mix":
-		return &programs[1244]
-	case "mkdir":
-		return &programs[1245]
-	case "mkfifo":
-		return &programs[1246]
-	case "mknod":
-		return &programs[1247]
-	case "mkswap":
-		return &programs[1248]
-	case "lvremove":
-		return &programs[1249]
-	case "vgremove":
-		return &programs[1250]
-	case "pvremove":
-		return &programs[1251]
-	case "cfdisk":
-		return &programs[1252]
-	case "mkfs":
-		return &programs[1253]
-	case "mkfs.ext2":
-		return &programs[1254]
-	case "mkfs.ext3":
-		return &programs[1255]
-	case "mkfs.ext4":
-		return &programs[1256]
-	case "mkfs.xfs":
-		return &programs[1257]
-	case "mkfs.btrfs":
-		return &programs[1258]
-	case "mkfs.vfat":
-		return &programs[1259]
-	case "mkfs.fat":
-		return &programs[1260]
-	case "mkfs.ntfs":
-		return &programs[1261]
-	case "mke2fs":
-		return &programs[1262]
-	case "blkdiscard":
-		return &programs[1263]
-	case "ddrescue":
-		return &programs[1264]
-	case "mktemp":
-		return &programs[1265]
-	case "mocha":
-		return &programs[1266]
-	case "mongo":
-		return &programs[1267]
-	case "mongodump":
-		return &programs[1268]
-	case "mongoexport":
-		return &programs[1269]
-	case "mongoimport":
-		return &programs[1270]
-	case "clickhouse":
-		return &programs[1271]
-	case "boundary":
-		return &programs[1272]
-	case "waypoint":
-		return &programs[1273]
-	case "memcached":
-		return &programs[1274]
-	case "redis-server":
-		return &programs[1275]
-	case "cockroach":
-		return &programs[1276]
-	case "surreal":
-		return &programs[1277]
-	case "neo4j":
-		return &programs[1278]
-	case "cypher-shell":
-		return &programs[1279]
-	case "sqlplus":
-		return &programs[1280]
-	case "snowsql":
-		return &programs[1281]
-	case "trino":
-		return &programs[1282]
-	case "presto":
-		return &programs[1283]
-	case "beeline":
-		return &programs[1284]
-	case "hive":
-		return &programs[1285]
-	case "spark-submit":
-		return &programs[1286]
-	case "spark-shell":
-		return &programs[1287]
-	case "pyspark":
-		return &programs[1288]
-	case "hadoop":
-		return &programs[1289]
-	case "hdfs":
-		return &programs[1290]
-	case "kafka-topics":
-		return &programs[1291]
-	case "kafka-console-consumer":
-		return &programs[1292]
-	case "kafka-console-producer":
-		return &programs[1293]
-	case "kcat":
-		return &programs[1294]
-	case "nats":
-		return &programs[1295]
-	case "flyway":
-		return &programs[1296]
-	case "liquibase":
-		return &programs[1297]
-	case "dbmate":
-		return &programs[1298]
-	case "migrate":
-		return &programs[1299]
-	case "goose-db":
-		return &programs[1300]
-	case "atlas":
-		return &programs[1301]
-	case "sqitch":
-		return &programs[1302]
-	case "hasura":
-		return &programs[1303]
-	case "neonctl":
-		return &programs[1304]
-	case "turso":
-		return &programs[1305]
-	case "pscale":
-		return &programs[1306]
-	case "usql":
-		return &programs[1307]
-	case "pgcli":
-		return &programs[1308]
-	case "mycli":
-		return &programs[1309]
-	case "mongorestore":
-		return &programs[1310]
-	case "mongosh":
-		return &programs[1311]
-	case "moon":
-		return &programs[1312]
-	case "more":
-		return &programs[1313]
-	case "mosh":
-		return &programs[1314]
-	case "mount":
-		return &programs[1315]
-	case "mtr":
-		return &programs[1316]
-	case "traceroute6":
-		return &programs[1317]
-	case "multipass":
-		return &programs[1318]
-	case "multipath":
-		return &programs[1319]
-	case "multitail":
-		return &programs[1320]
-	case "mutool":
-		return &programs[1321]
-	case "mutt":
-		return &programs[1322]
-	case "neomutt":
-		return &programs[1323]
-	case "mv":
-		return &programs[1324]
-	case "mvn":
-		return &programs[1325]
-	case "mvnw":
-		return &programs[1326]
-	case "mvnd":
-		return &programs[1327]
-	case "mypy":
-		return &programs[1328]
-	case "mysql":
-		return &programs[1329]
-	case "mariadb":
-		return &programs[1330]
-	case "mysqladmin":
-		return &programs[1331]
-	case "mysqldump":
-		return &programs[1332]
-	case "mysqlimport":
-		return &programs[1333]
-	case "mariadb-import":
-		return &programs[1334]
-	case "mysqlshow":
-		return &programs[1335]
-	case "named-checkconf":
-		return &programs[1336]
-	case "nload":
-		return &programs[1337]
-	case "namei":
-		return &programs[1338]
-	case "nasm":
-		return &programs[1339]
-	case "yasm":
-		return &programs[1340]
-	case "nawk":
-		return &programs[1341]
-	case "original-awk":
-		return &programs[1342]
-	case "goawk":
-		return &programs[1343]
-	case "nc":
-		return &programs[1344]
-	case "netcat":
-		return &programs[1345]
-	case "ncat":
-		return &programs[1346]
-	case "nc.openbsd":
-		return &programs[1347]
-	case "nc.traditional":
-		return &programs[1348]
-	case "ncdu":
-		return &programs[1349]
-	case "gdu":
-		return &programs[1350]
-	case "dua":
-		return &programs[1351]
-	case "nethogs":
-		return &programs[1352]
-	case "netplan":
-		return &programs[1353]
-	case "netstat":
-		return &programs[1354]
-	case "networksetup":
-		return &programs[1355]
-	case "newgrp":
-		return &programs[1356]
-	case "next":
-		return &programs[1357]
-	case "parcel":
-		return &programs[1358]
-	case "snowpack":
-		return &programs[1359]
-	case "wmr":
-		return &programs[1360]
-	case "metro":
-		return &programs[1361]
-	case "turbopack":
-		return &programs[1362]
-	case "postcss":
-		return &programs[1363]
-	case "tailwindcss":
-		return &programs[1364]
-	case "sass":
-		return &programs[1365]
-	case "lessc":
-		return &programs[1366]
-	case "stylus":
-		return &programs[1367]
-	case "pug":
-		return &programs[1368]
-	case "uglifyjs":
-		return &programs[1369]
-	case "terser":
-		return &programs[1370]
-	case "cleancss":
-		return &programs[1371]
-	case "html-minifier":
-		return &programs[1372]
-	case "svelte-kit":
-		return &programs[1373]
-	case "svelte-check":
-		return &programs[1374]
-	case "nuxt":
-		return &programs[1375]
-	case "nuxi":
-		return &programs[1376]
-	case "astro":
-		return &programs[1377]
-	case "remix":
-		return &programs[1378]
-	case "gatsby":
-		return &programs[1379]
-	case "vue-cli-service":
-		return &programs[1380]
-	case "react-scripts":
-		return &programs[1381]
-	case "craco":
-		return &programs[1382]
-	case "ng":
-		return &programs[1383]
-	case "nest":
-		return &programs[1384]
-	case "expo":
-		return &programs[1385]
-	case "eas":
-		return &programs[1386]
-	case "react-native":
-		return &programs[1387]
-	case "ionic":
-		return &programs[1388]
-	case "capacitor":
-		return &programs[1389]
-	case "cap":
-		return &programs[1390]
-	case "quasar":
-		return &programs[1391]
-	case "ember":
-		return &programs[1392]
-	case "docusaurus":
-		return &programs[1393]
-	case "vuepress":
-		return &programs[1394]
-	case "vitepress":
-		return &programs[1395]
-	case "eleventy":
-		return &programs[1396]
-	case "strapi":
-		return &programs[1397]
-	case "medusa":
-		return &programs[1398]
-	case "payload":
-		return &programs[1399]
-	case "wrangler":
-		return &programs[1400]
-	case "vercel":
-		return &programs[1401]
-	case "netlify":
-		return &programs[1402]
-	case "firebase":
-		return &programs[1403]
-	case "amplify":
-		return &programs[1404]
-	case "serverless":
-		return &programs[1405]
-	case "sls":
-		return &programs[1406]
-	case "sst":
-		return &programs[1407]
-	case "supabase":
-		return &programs[1408]
-	case "prisma":
-		return &programs[1409]
-	case "drizzle-kit":
-		return &programs[1410]
-	case "typeorm":
-		return &programs[1411]
-	case "sequelize":
-		return &programs[1412]
-	case "sequelize-cli":
-		return &programs[1413]
-	case "knex":
-		return &programs[1414]
-	case "mikro-orm":
-		return &programs[1415]
-	case "graphql-codegen":
-		return &programs[1416]
-	case "openapi-generator":
-		return &programs[1417]
-	case "openapi-generator-cli":
-		return &programs[1418]
-	case "openapi-typescript":
-		return &programs[1419]
-	case "orval":
-		return &programs[1420]
-	case "swagger-cli":
-		return &programs[1421]
-	case "redocly":
-		return &programs[1422]
-	case "spectral":
-		return &programs[1423]
-	case "changeset":
-		return &programs[1424]
-	case "semantic-release":
-		return &programs[1425]
-	case "release-it":
-		return &programs[1426]
-	case "np":
-		return &programs[1427]
-	case "rush":
-		return &programs[1428]
-	case "wireit":
-		return &programs[1429]
-	case "husky":
-		return &programs[1430]
-	case "patch-package":
-		return &programs[1431]
-	case "live-server":
-		return &programs[1432]
-	case "json-server":
-		return &programs[1433]
-	case "browser-sync":
-		return &programs[1434]
-	case "localtunnel":
-		return &programs[1435]
-	case "lt":
-		return &programs[1436]
-	case "pm2":
-		return &programs[1437]
-	case "forever":
-		return &programs[1438]
-	case "plop":
-		return &programs[1439]
-	case "hygen":
-		return &programs[1440]
-	case "yo":
-		return &programs[1441]
-	case "degit":
-		return &programs[1442]
-	case "tiged":
-		return &programs[1443]
-	case "create-react-app":
-		return &programs[1444]
-	case "create-next-app":
-		return &programs[1445]
-	case "create-vite":
-		return &programs[1446]
-	case "shadcn":
-		return &programs[1447]
-	case "vsce":
-		return &programs[1448]
-	case "ovsx":
-		return &programs[1449]
-	case "electron":
-		return &programs[1450]
-	case "electron-builder":
-		return &programs[1451]
-	case "electron-forge":
-		return &programs[1452]
-	case "tauri":
-		return &programs[1453]
-	case "esm":
-		return &programs[1454]
-	case "zx":
-		return &programs[1455]
-	case "wasp":
-		return &programs[1456]
-	case "convex":
-		return &programs[1457]
-	case "inngest":
-		return &programs[1458]
-	case "trigger":
-		return &programs[1459]
-	case "solid":
-		return &programs[1460]
-	case "qwik":
-		return &programs[1461]
-	case "hardhat":
-		return &programs[1462]
-	case "forge":
-		return &programs[1463]
-	case "cast":
-		return &programs[1464]
-	case "anvil":
-		return &programs[1465]
-	case "truffle":
-		return &programs[1466]
-	case "anchor":
-		return &programs[1467]
-	case "solana":
-		return &programs[1468]
-	case "nft":
-		return &programs[1469]
-	case "nginx":
-		return &programs[1470]
-	case "ngrok":
-		return &programs[1471]
-	case "nice":
-		return &programs[1472]
-	case "ninja":
-		return &programs[1473]
-	case "ninja-build":
-		return &programs[1474]
-	case "nix":
-		return &programs[1475]
-	case "nix-shell":
-		return &programs[1476]
-	case "nl":
-		return &programs[1477]
-	case "nm":
-		return &programs[1478]
-	case "objdump":
-		return &programs[1479]
-	case "readelf":
-		return &programs[1480]
-	case "size":
-		return &programs[1481]
-	case "otool":
-		return &programs[1482]
-	case "nmap":
-		return &programs[1483]
-	case "nmcli":
-		return &programs[1484]
-	case "node":
-		return &programs[1485]
-	case "nodejs":
-		return &programs[1486]
-	case "node.exe":
-		return &programs[1487]
-	case "nodemon":
-		return &programs[1488]
-	case "nohup":
-		return &programs[1489]
-	case "nomad":
-		return &programs[1490]
-	case "nosetests":
-		return &programs[1491]
-	case "nosetests3":
-		return &programs[1492]
-	case "npm":
-		return &programs[1493]
-	case "npm-run-all":
-		return &programs[1494]
-	case "run-s":
-		return &programs[1495]
-	case "run-p":
-		return &programs[1496]
-	case "npm-run-all2":
-		return &programs[1497]
-	case "nproc":
-		return &programs[1498]
-	case "npx":
-		return &programs[1499]
-	case "nr":
-		return &programs[1500]
-	case "wsrun":
-		return &programs[1501]
-	case "nsenter":
-		return &programs[1502]
-	case "ntpq":
-		return &programs[1503]
-	case "nu":
-		return &programs[1504]
-	case "elvish":
-		return &programs[1505]
-	case "xonsh":
-		return &programs[1506]
-	case "pwsh":
-		return &programs[1507]
-	case "powershell":
-		return &programs[1508]
-	case "cmd":
-		return &programs[1509]
-	case "cmd.exe":
-		return &programs[1510]
-	case "powershell.exe":
-		return &programs[1511]
-	case "nuget":
-		return &programs[1512]
-	case "numactl":
-		return &programs[1513]
-	case "numfmt":
-		return &programs[1514]
-	case "nvidia-smi":
-		return &programs[1515]
-	case "nvme":
-		return &programs[1516]
-	case "nvtop":
-		return &programs[1517]
-	case "ocaml":
-		return &programs[1518]
-	case "od":
-		return &programs[1519]
-	case "op":
-		return &programs[1520]
-	case "doppler":
-		return &programs[1521]
-	case "openrsync":
-		return &programs[1522]
-	case "openssl":
-		return &programs[1523]
-	case "opentofu":
-		return &programs[1524]
-	case "oras":
-		return &programs[1525]
-	case "osascript":
-		return &programs[1526]
-	case "packer":
-		return &programs[1527]
-	case "pacman":
-		return &programs[1528]
-	case "pandoc":
-		return &programs[1529]
-	case "parallel":
-		return &programs[1530]
-	case "parted":
-		return &programs[1531]
-	case "paste":
-		return &programs[1532]
-	case "patch":
-		return &programs[1533]
-	case "pathchk":
-		return &programs[1534]
-	case "pax":
-		return &programs[1535]
-	case "pbzip2":
-		return &programs[1536]
-	case "lbzip2":
-		return &programs[1537]
-	case "lzop":
-		return &programs[1538]
-	case "lrzip":
-		return &programs[1539]
-	case "pcre2grep":
-		return &programs[1540]
-	case "pcregrep":
-		return &programs[1541]
-	case "pct":
-		return &programs[1542]
-	case "pctrestore":
-		return &programs[1543]
-	case "pdffonts":
-		return &programs[1544]
-	case "pdfinfo":
-		return &programs[1545]
-	case "pdftotext":
-		return &programs[1546]
-	case "pdftoppm":
-		return &programs[1547]
-	case "pdfimages":
-		return &programs[1548]
-	case "tesseract":
-		return &programs[1549]
-	case "ps2pdf":
-		return &programs[1550]
-	case "pdfseparate":
-		return &programs[1551]
-	case "pdftohtml":
-		return &programs[1552]
-	case "pdftops":
-		return &programs[1553]
-	case "pdftocairo":
-		return &programs[1554]
-	case "pdm":
-		return &programs[1555]
-	case "hatch":
-		return &programs[1556]
-	case "rye":
-		return &programs[1557]
-	case "pipenv":
-		return &programs[1558]
-	case "pixi":
-		return &programs[1559]
-	case "flit":
-		return &programs[1560]
-	case "perf":
-		return &programs[1561]
-	case "perl":
-		return &programs[1562]
-	case "perl5":
-		return &programs[1563]
-	case "perl5.36":
-		return &programs[1564]
-	case "perl5.38":
-		return &programs[1565]
-	case "perl5.40":
-		return &programs[1566]
-	case "pg_dump":
-		return &programs[1567]
-	case "pg_dumpall":
-		return &programs[1568]
-	case "pg_basebackup":
-		return &programs[1569]
-	case "vacuumdb":
-		return &programs[1570]
-	case "reindexdb":
-		return &programs[1571]
-	case "createdb":
-		return &programs[1572]
-	case "createuser":
-		return &programs[1573]
-	case "initdb":
-		return &programs[1574]
-	case "pg_isready":
-		return &programs[1575]
-	case "pg_lsclusters":
-		return &programs[1576]
-	case "pg_resetwal":
-		return &programs[1577]
-	case "pg_restore":
-		return &programs[1578]
-	case "pgbench":
-		return &programs[1579]
-	case "clusterdb":
-		return &programs[1580]
-	case "pg_ctl":
-		return &programs[1581]
-	case "pg_ctlcluster":
-		return &programs[1582]
-	case "pgrep":
-		return &programs[1583]
-	case "php":
-		return &programs[1584]
-	case "php7.4":
-		return &programs[1585]
-	case "php8.0":
-		return &programs[1586]
-	case "php8.1":
-		return &programs[1587]
-	case "php8.2":
-		return &programs[1588]
-	case "php8.3":
-		return &programs[1589]
-	case "php8.4":
-		return &programs[1590]
-	case "php-cgi":
-		return &programs[1591]
-	case "phpunit":
-		return &programs[1592]
-	case "pest":
-		return &programs[1593]
-	case "phpstan":
-		return &programs[1594]
-	case "psalm":
-		return &programs[1595]
-	case "phpcs":
-		return &programs[1596]
-	case "phpcbf":
-		return &programs[1597]
-	case "php-cs-fixer":
-		return &programs[1598]
-	case "pint":
-		return &programs[1599]
-	case "rector":
-		return &programs[1600]
-	case "phpmd":
-		return &programs[1601]
-	case "infection":
-		return &programs[1602]
-	case "phan":
-		return &programs[1603]
-	case "deptrac":
-		return &programs[1604]
-	case "larastan":
-		return &programs[1605]
-	case "behat":
-		return &programs[1606]
-	case "codecept":
-		return &programs[1607]
-	case "paratest":
-		return &programs[1608]
-	case "artisan":
-		return &programs[1609]
-	case "symfony":
-		return &programs[1610]
-	case "drush":
-		return &programs[1611]
-	case "wp":
-		return &programs[1612]
-	case "pickletools":
-		return &programs[1613]
-	case "pidwait":
-		return &programs[1614]
-	case "pigz":
-		return &programs[1615]
-	case "unpigz":
-		return &programs[1616]
-	case "compress":
-		return &programs[1617]
-	case "uncompress":
-		return &programs[1618]
-	case "zopfli":
-		return &programs[1619]
-	case "brotli":
-		return &programs[1620]
-	case "ping":
-		return &programs[1621]
-	case "ping6":
-		return &programs[1622]
-	case "arping":
-		return &programs[1623]
-	case "fping":
-		return &programs[1624]
-	case "pinky":
-		return &programs[1625]
-	case "pip":
-		return &programs[1626]
-	case "pip2":
-		return &programs[1627]
-	case "pip3.8":
-		return &programs[1628]
-	case "pip3.9":
-		return &programs[1629]
-	case "pip3.10":
-		return &programs[1630]
-	case "pip3.11":
-		return &programs[1631]
-	case "pip3.12":
-		return &programs[1632]
-	case "pip3.13":
-		return &programs[1633]
-	case "pip3.14":
-		return &programs[1634]
-	case "pip.exe":
-		return &programs[1635]
-	case "pip3":
-		return &programs[1636]
-	case "pipx":
-		return &programs[1637]
-	case "pkexec":
-		return &programs[1638]
-	case "pkgutil":
-		return &programs[1639]
-	case "pkill":
-		return &programs[1640]
-	case "playwright":
-		return &programs[1641]
-	case "plink":
-		return &programs[1642]
-	case "plocate":
-		return &programs[1643]
-	case "mlocate":
-		return &programs[1644]
-	case "plutil":
-		return &programs[1645]
-	case "pmap":
-		return &programs[1646]
-	case "pnginfo":
-		return &programs[1647]
-	case "pnpm":
-		return &programs[1648]
-	case "pnpx":
-		return &programs[1649]
-	case "podman-compose":
-		return &programs[1650]
-	case "poetry":
-		return &programs[1651]
-	case "popd":
-		return &programs[1652]
-	case "pr":
-		return &programs[1653]
-	case "pre-commit":
-		return &programs[1654]
-	case "prek":
-		return &programs[1655]
 	case "lefthook":
-		return &programs[1656]
+		return &programs[1120]
 	case "overcommit":
+		return &programs[1121]
+	case "lerna":
+		return &programs[1122]
+	case "nx":
+		return &programs[1123]
+	case "less":
+		return &programs[1124]
+	case "lessecho":
+		return &programs[1125]
+	case "let":
+		return &programs[1126]
+	case "lftp":
+		return &programs[1127]
+	case "link":
+		return &programs[1128]
+	case "linode-cli":
+		return &programs[1129]
+	case "oci":
+		return &programs[1130]
+	case "ibmcloud":
+		return &programs[1131]
+	case "scw":
+		return &programs[1132]
+	case "vultr-cli":
+		return &programs[1133]
+	case "render":
+		return &programs[1134]
+	case "dokku":
+		return &programs[1135]
+	case "cf":
+		return &programs[1136]
+	case "eb":
+		return &programs[1137]
+	case "sam":
+		return &programs[1138]
+	case "copilot-aws":
+		return &programs[1139]
+	case "cfn":
+		return &programs[1140]
+	case "aliyun":
+		return &programs[1141]
+	case "tccli":
+		return &programs[1142]
+	case "yc":
+		return &programs[1143]
+	case "stripe":
+		return &programs[1144]
+	case "twilio":
+		return &programs[1145]
+	case "sentry-cli":
+		return &programs[1146]
+	case "datadog-ci":
+		return &programs[1147]
+	case "newrelic":
+		return &programs[1148]
+	case "sonar-scanner":
+		return &programs[1149]
+	case "circleci":
+		return &programs[1150]
+	case "travis":
+		return &programs[1151]
+	case "hub":
+		return &programs[1152]
+	case "tea":
+		return &programs[1153]
+	case "bb-cli":
+		return &programs[1154]
+	case "jira":
+		return &programs[1155]
+	case "linear":
+		return &programs[1156]
+	case "slack":
+		return &programs[1157]
+	case "sfdx":
+		return &programs[1158]
+	case "sf":
+		return &programs[1159]
+	case "shopify":
+		return &programs[1160]
+	case "contentful":
+		return &programs[1161]
+	case "sanity":
+		return &programs[1162]
+	case "auth0":
+		return &programs[1163]
+	case "okta":
+		return &programs[1164]
+	case "launchdarkly":
+		return &programs[1165]
+	case "ngrok-cli":
+		return &programs[1166]
+	case "gitlab-runner":
+		return &programs[1167]
+	case "jenkins-cli":
+		return &programs[1168]
+	case "drone":
+		return &programs[1169]
+	case "buildkite-agent":
+		return &programs[1170]
+	case "argo":
+		return &programs[1171]
+	case "entire":
+		return &programs[1172]
+	case "linux32":
+		return &programs[1173]
+	case "linux64":
+		return &programs[1174]
+	case "i386":
+		return &programs[1175]
+	case "x86_64":
+		return &programs[1176]
+	case "uname26":
+		return &programs[1177]
+	case "lipo":
+		return &programs[1178]
+	case "lldb":
+		return &programs[1179]
+	case "rr":
+		return &programs[1180]
+	case "cgdb":
+		return &programs[1181]
+	case "pwndbg":
+		return &programs[1182]
+	case "gdb-multiarch":
+		return &programs[1183]
+	case "lldb-15":
+		return &programs[1184]
+	case "ln":
+		return &programs[1185]
+	case "locate":
+		return &programs[1186]
+	case "loginctl":
+		return &programs[1187]
+	case "logout":
+		return &programs[1188]
+	case "logrotate":
+		return &programs[1189]
+	case "lolcat":
+		return &programs[1190]
+	case "look":
+		return &programs[1191]
+	case "losetup":
+		return &programs[1192]
+	case "ls":
+		return &programs[1193]
+	case "lsb_release":
+		return &programs[1194]
+	case "lsblk":
+		return &programs[1195]
+	case "lsd":
+		return &programs[1196]
+	case "lshw":
+		return &programs[1197]
+	case "lsof":
+		return &programs[1198]
+	case "lspci":
+		return &programs[1199]
+	case "lsusb":
+		return &programs[1200]
+	case "ltrace":
+		return &programs[1201]
+	case "lua":
+		return &programs[1202]
+	case "lua5.1":
+		return &programs[1203]
+	case "lua5.2":
+		return &programs[1204]
+	case "lua5.3":
+		return &programs[1205]
+	case "lua5.4":
+		return &programs[1206]
+	case "luajit":
+		return &programs[1207]
+	case "texlua":
+		return &programs[1208]
+	case "lvs":
+		return &programs[1209]
+	case "vgs":
+		return &programs[1210]
+	case "pvs":
+		return &programs[1211]
+	case "lxc":
+		return &programs[1212]
+	case "incus":
+		return &programs[1213]
+	case "lz4":
+		return &programs[1214]
+	case "unlz4":
+		return &programs[1215]
+	case "machinectl":
+		return &programs[1216]
+	case "madge":
+		return &programs[1217]
+	case "make":
+		return &programs[1218]
+	case "gmake":
+		return &programs[1219]
+	case "man":
+		return &programs[1220]
+	case "mapfile":
+		return &programs[1221]
+	case "readarray":
+		return &programs[1222]
+	case "mariadb-dump":
+		return &programs[1223]
+	case "mariadb-admin":
+		return &programs[1224]
+	case "mysqlcheck":
+		return &programs[1225]
+	case "mariadb-check":
+		return &programs[1226]
+	case "mariadb-show":
+		return &programs[1227]
+	case "mysqlpump":
+		return &programs[1228]
+	case "mysqlslap":
+		return &programs[1229]
+	case "mysqlbinlog":
+		return &programs[1230]
+	case "mysqld":
+		return &programs[1231]
+	case "mariadbd":
+		return &programs[1232]
+	case "markdownlint":
+		return &programs[1233]
+	case "mc":
+		return &programs[1234]
+	case "mcookie":
+		return &programs[1235]
+	case "md5":
+		return &programs[1236]
+	case "mdadm":
+		return &programs[1237]
+	case "mdfind":
+		return &programs[1238]
+	case "mediainfo":
+		return &programs[1239]
+	case "meson":
+		return &programs[1240]
+	case "microk8s.kubectl":
+		return &programs[1241]
+	case "micromamba":
+		return &programs[1242]
+	case "minikube":
+		return &programs[1243]
+	case "mise":
+		return &programs[1244]
+	case "rtx":
+		return &programs[1245]
+	case "mix":
+		return &programs[1246]
+	case "mkdir":
+		return &programs[1247]
+	case "mkfifo":
+		return &programs[1248]
+	case "mknod":
+		return &programs[1249]
+	case "mkswap":
+		return &programs[1250]
+	case "lvremove":
+		return &programs[1251]
+	case "vgremove":
+		return &programs[1252]
+	case "pvremove":
+		return &programs[1253]
+	case "cfdisk":
+		return &programs[1254]
+	case "mkfs":
+		return &programs[1255]
+	case "mkfs.ext2":
+		return &programs[1256]
+	case "mkfs.ext3":
+		return &programs[1257]
+	case "mkfs.ext4":
+		return &programs[1258]
+	case "mkfs.xfs":
+		return &programs[1259]
+	case "mkfs.btrfs":
+		return &programs[1260]
+	case "mkfs.vfat":
+		return &programs[1261]
+	case "mkfs.fat":
+		return &programs[1262]
+	case "mkfs.ntfs":
+		return &programs[1263]
+	case "mke2fs":
+		return &programs[1264]
+	case "blkdiscard":
+		return &programs[1265]
+	case "ddrescue":
+		return &programs[1266]
+	case "mktemp":
+		return &programs[1267]
+	case "mocha":
+		return &programs[1268]
+	case "mongo":
+		return &programs[1269]
+	case "mongodump":
+		return &programs[1270]
+	case "mongoexport":
+		return &programs[1271]
+	case "mongoimport":
+		return &programs[1272]
+	case "clickhouse":
+		return &programs[1273]
+	case "boundary":
+		return &programs[1274]
+	case "waypoint":
+		return &programs[1275]
+	case "memcached":
+		return &programs[1276]
+	case "redis-server":
+		return &programs[1277]
+	case "cockroach":
+		return &programs[1278]
+	case "surreal":
+		return &programs[1279]
+	case "neo4j":
+		return &programs[1280]
+	case "cypher-shell":
+		return &programs[1281]
+	case "sqlplus":
+		return &programs[1282]
+	case "snowsql":
+		return &programs[1283]
+	case "trino":
+		return &programs[1284]
+	case "presto":
+		return &programs[1285]
+	case "beeline":
+		return &programs[1286]
+	case "hive":
+		return &programs[1287]
+	case "spark-submit":
+		return &programs[1288]
+	case "spark-shell":
+		return &programs[1289]
+	case "pyspark":
+		return &programs[1290]
+	case "hadoop":
+		return &programs[1291]
+	case "hdfs":
+		return &programs[1292]
+	case "kafka-topics":
+		return &programs[1293]
+	case "kafka-console-consumer":
+		return &programs[1294]
+	case "kafka-console-producer":
+		return &programs[1295]
+	case "kcat":
+		return &programs[1296]
+	case "nats":
+		return &programs[1297]
+	case "flyway":
+		return &programs[1298]
+	case "liquibase":
+		return &programs[1299]
+	case "dbmate":
+		return &programs[1300]
+	case "migrate":
+		return &programs[1301]
+	case "goose-db":
+		return &programs[1302]
+	case "atlas":
+		return &programs[1303]
+	case "sqitch":
+		return &programs[1304]
+	case "hasura":
+		return &programs[1305]
+	case "neonctl":
+		return &programs[1306]
+	case "turso":
+		return &programs[1307]
+	case "pscale":
+		return &programs[1308]
+	case "usql":
+		return &programs[1309]
+	case "pgcli":
+		return &programs[1310]
+	case "mycli":
+		return &programs[1311]
+	case "mongorestore":
+		return &programs[1312]
+	case "mongosh":
+		return &programs[1313]
+	case "moon":
+		return &programs[1314]
+	case "more":
+		return &programs[1315]
+	case "mosh":
+		return &programs[1316]
+	case "mount":
+		return &programs[1317]
+	case "mtr":
+		return &programs[1318]
+	case "traceroute6":
+		return &programs[1319]
+	case "multipass":
+		return &programs[1320]
+	case "multipath":
+		return &programs[1321]
+	case "multitail":
+		return &programs[1322]
+	case "mutool":
+		return &programs[1323]
+	case "mutt":
+		return &programs[1324]
+	case "neomutt":
+		return &programs[1325]
+	case "mv":
+		return &programs[1326]
+	case "mvn":
+		return &programs[1327]
+	case "mvnw":
+		return &programs[1328]
+	case "mvnd":
+		return &programs[1329]
+	case "mypy":
+		return &programs[1330]
+	case "mysql":
+		return &programs[1331]
+	case "mariadb":
+		return &programs[1332]
+	case "mysqladmin":
+		return &programs[1333]
+	case "mysqldump":
+		return &programs[1334]
+	case "mysqlimport":
+		return &programs[1335]
+	case "mariadb-import":
+		return &programs[1336]
+	case "mysqlshow":
+		return &programs[1337]
+	case "named-checkconf":
+		return &programs[1338]
+	case "nload":
+		return &programs[1339]
+	case "namei":
+		return &programs[1340]
+	case "nasm":
+		return &programs[1341]
+	case "yasm":
+		return &programs[1342]
+	case "nawk":
+		return &programs[1343]
+	case "original-awk":
+		return &programs[1344]
+	case "goawk":
+		return &programs[1345]
+	case "nc":
+		return &programs[1346]
+	case "netcat":
+		return &programs[1347]
+	case "ncat":
+		return &programs[1348]
+	case "nc.openbsd":
+		return &programs[1349]
+	case "nc.traditional":
+		return &programs[1350]
+	case "ncdu":
+		return &programs[1351]
+	case "gdu":
+		return &programs[1352]
+	case "dua":
+		return &programs[1353]
+	case "nethogs":
+		return &programs[1354]
+	case "netplan":
+		return &programs[1355]
+	case "netstat":
+		return &programs[1356]
+	case "networksetup":
+		return &programs[1357]
+	case "newgrp":
+		return &programs[1358]
+	case "next":
+		return &programs[1359]
+	case "parcel":
+		return &programs[1360]
+	case "snowpack":
+		return &programs[1361]
+	case "wmr":
+		return &programs[1362]
+	case "metro":
+		return &programs[1363]
+	case "turbopack":
+		return &programs[1364]
+	case "postcss":
+		return &programs[1365]
+	case "tailwindcss":
+		return &programs[1366]
+	case "sass":
+		return &programs[1367]
+	case "lessc":
+		return &programs[1368]
+	case "stylus":
+		return &programs[1369]
+	case "pug":
+		return &programs[1370]
+	case "uglifyjs":
+		return &programs[1371]
+	case "terser":
+		return &programs[1372]
+	case "cleancss":
+		return &programs[1373]
+	case "html-minifier":
+		return &programs[1374]
+	case "svelte-kit":
+		return &programs[1375]
+	case "svelte-check":
+		return &programs[1376]
+	case "nuxt":
+		return &programs[1377]
+	case "nuxi":
+		return &programs[1378]
+	case "astro":
+		return &programs[1379]
+	case "remix":
+		return &programs[1380]
+	case "gatsby":
+		return &programs[1381]
+	case "vue-cli-service":
+		return &programs[1382]
+	case "react-scripts":
+		return &programs[1383]
+	case "craco":
+		return &programs[1384]
+	case "ng":
+		return &programs[1385]
+	case "nest":
+		return &programs[1386]
+	case "expo":
+		return &programs[1387]
+	case "eas":
+		return &programs[1388]
+	case "react-native":
+		return &programs[1389]
+	case "ionic":
+		return &programs[1390]
+	case "capacitor":
+		return &programs[1391]
+	case "cap":
+		return &programs[1392]
+	case "quasar":
+		return &programs[1393]
+	case "ember":
+		return &programs[1394]
+	case "docusaurus":
+		return &programs[1395]
+	case "vuepress":
+		return &programs[1396]
+	case "vitepress":
+		return &programs[1397]
+	case "eleventy":
+		return &programs[1398]
+	case "strapi":
+		return &programs[1399]
+	case "medusa":
+		return &programs[1400]
+	case "payload":
+		return &programs[1401]
+	case "wrangler":
+		return &programs[1402]
+	case "vercel":
+		return &programs[1403]
+	case "netlify":
+		return &programs[1404]
+	case "firebase":
+		return &programs[1405]
+	case "amplify":
+		return &programs[1406]
+	case "serverless":
+		return &programs[1407]
+	case "sls":
+		return &programs[1408]
+	case "sst":
+		return &programs[1409]
+	case "supabase":
+		return &programs[1410]
+	case "prisma":
+		return &programs[1411]
+	case "drizzle-kit":
+		return &programs[1412]
+	case "typeorm":
+		return &programs[1413]
+	case "sequelize":
+		return &programs[1414]
+	case "sequelize-cli":
+		return &programs[1415]
+	case "knex":
+		return &programs[1416]
+	case "mikro-orm":
+		return &programs[1417]
+	case "graphql-codegen":
+		return &programs[1418]
+	case "openapi-generator":
+		return &programs[1419]
+	case "openapi-generator-cli":
+		return &programs[1420]
+	case "openapi-typescript":
+		return &programs[1421]
+	case "orval":
+		return &programs[1422]
+	case "swagger-cli":
+		return &programs[1423]
+	case "redocly":
+		return &programs[1424]
+	case "spectral":
+		return &programs[1425]
+	case "changeset":
+		return &programs[1426]
+	case "semantic-release":
+		return &programs[1427]
+	case "release-it":
+		return &programs[1428]
+	case "np":
+		return &programs[1429]
+	case "rush":
+		return &programs[1430]
+	case "wireit":
+		return &programs[1431]
+	case "husky":
+		return &programs[1432]
+	case "patch-package":
+		return &programs[1433]
+	case "live-server":
+		return &programs[1434]
+	case "json-server":
+		return &programs[1435]
+	case "browser-sync":
+		return &programs[1436]
+	case "localtunnel":
+		return &programs[1437]
+	case "lt":
+		return &programs[1438]
+	case "pm2":
+		return &programs[1439]
+	case "forever":
+		return &programs[1440]
+	case "plop":
+		return &programs[1441]
+	case "hygen":
+		return &programs[1442]
+	case "yo":
+		return &programs[1443]
+	case "degit":
+		return &programs[1444]
+	case "tiged":
+		return &programs[1445]
+	case "create-react-app":
+		return &programs[1446]
+	case "create-next-app":
+		return &programs[1447]
+	case "create-vite":
+		return &programs[1448]
+	case "shadcn":
+		return &programs[1449]
+	case "vsce":
+		return &programs[1450]
+	case "ovsx":
+		return &programs[1451]
+	case "electron":
+		return &programs[1452]
+	case "electron-builder":
+		return &programs[1453]
+	case "electron-forge":
+		return &programs[1454]
+	case "tauri":
+		return &programs[1455]
+	case "esm":
+		return &programs[1456]
+	case "zx":
+		return &programs[1457]
+	case "wasp":
+		return &programs[1458]
+	case "convex":
+		return &programs[1459]
+	case "inngest":
+		return &programs[1460]
+	case "trigger":
+		return &programs[1461]
+	case "solid":
+		return &programs[1462]
+	case "qwik":
+		return &programs[1463]
+	case "hardhat":
+		return &programs[1464]
+	case "forge":
+		return &programs[1465]
+	case "cast":
+		return &programs[1466]
+	case "anvil":
+		return &programs[1467]
+	case "truffle":
+		return &programs[1468]
+	case "anchor":
+		return &programs[1469]
+	case "solana":
+		return &programs[1470]
+	case "nft":
+		return &programs[1471]
+	case "nginx":
+		return &programs[1472]
+	case "ngrok":
+		return &programs[1473]
+	case "nice":
+		return &programs[1474]
+	case "ninja":
+		return &programs[1475]
+	case "ninja-build":
+		return &programs[1476]
+	case "nix":
+		return &programs[1477]
+	case "nix-shell":
+		return &programs[1478]
+	case "nl":
+		return &programs[1479]
+	case "nm":
+		return &programs[1480]
+	case "objdump":
+		return &programs[1481]
+	case "readelf":
+		return &programs[1482]
+	case "size":
+		return &programs[1483]
+	case "otool":
+		return &programs[1484]
+	case "nmap":
+		return &programs[1485]
+	case "nmcli":
+		return &programs[1486]
+	case "node":
+		return &programs[1487]
+	case "nodejs":
+		return &programs[1488]
+	case "node.exe":
+		return &programs[1489]
+	case "nodemon":
+		return &programs[1490]
+	case "nohup":
+		return &programs[1491]
+	case "nomad":
+		return &programs[1492]
+	case "nosetests":
+		return &programs[1493]
+	case "nosetests3":
+		return &programs[1494]
+	case "npm":
+		return &programs[1495]
+	case "npm-run-all":
+		return &programs[1496]
+	case "run-s":
+		return &programs[1497]
+	case "run-p":
+		return &programs[1498]
+	case "npm-run-all2":
+		return &programs[1499]
+	case "nproc":
+		return &programs[1500]
+	case "npx":
+		return &programs[1501]
+	case "nr":
+		return &programs[1502]
+	case "wsrun":
+		return &programs[1503]
+	case "nsenter":
+		return &programs[1504]
+	case "ntpq":
+		return &programs[1505]
+	case "nu":
+		return &programs[1506]
+	case "elvish":
+		return &programs[1507]
+	case "xonsh":
+		return &programs[1508]
+	case "pwsh":
+		return &programs[1509]
+	case "powershell":
+		return &programs[1510]
+	case "cmd":
+		return &programs[1511]
+	case "cmd.exe":
+		return &programs[1512]
+	case "powershell.exe":
+		return &programs[1513]
+	case "nuget":
+		return &programs[1514]
+	case "numactl":
+		return &programs[1515]
+	case "numfmt":
+		return &programs[1516]
+	case "nvidia-smi":
+		return &programs[1517]
+	case "nvme":
+		return &programs[1518]
+	case "nvtop":
+		return &programs[1519]
+	case "ocaml":
+		return &programs[1520]
+	case "od":
+		return &programs[1521]
+	case "op":
+		return &programs[1522]
+	case "doppler":
+		return &programs[1523]
+	case "openrsync":
+		return &programs[1524]
+	case "openssl":
+		return &programs[1525]
+	case "opentofu":
+		return &programs[1526]
+	case "oras":
+		return &programs[1527]
+	case "osascript":
+		return &programs[1528]
+	case "packer":
+		return &programs[1529]
+	case "pacman":
+		return &programs[1530]
+	case "pandoc":
+		return &programs[1531]
+	case "parallel":
+		return &programs[1532]
+	case "parted":
+		return &programs[1533]
+	case "paste":
+		return &programs[1534]
+	case "patch":
+		return &programs[1535]
+	case "pathchk":
+		return &programs[1536]
+	case "pax":
+		return &programs[1537]
+	case "pbzip2":
+		return &programs[1538]
+	case "lbzip2":
+		return &programs[1539]
+	case "lzop":
+		return &programs[1540]
+	case "lrzip":
+		return &programs[1541]
+	case "pcre2grep":
+		return &programs[1542]
+	case "pcregrep":
+		return &programs[1543]
+	case "pct":
+		return &programs[1544]
+	case "pctrestore":
+		return &programs[1545]
+	case "pdffonts":
+		return &programs[1546]
+	case "pdfinfo":
+		return &programs[1547]
+	case "pdftotext":
+		return &programs[1548]
+	case "pdftoppm":
+		return &programs[1549]
+	case "pdfimages":
+		return &programs[1550]
+	case "tesseract":
+		return &programs[1551]
+	case "ps2pdf":
+		return &programs[1552]
+	case "pdfseparate":
+		return &programs[1553]
+	case "pdftohtml":
+		return &programs[1554]
+	case "pdftops":
+		return &programs[1555]
+	case "pdftocairo":
+		return &programs[1556]
+	case "pdm":
+		return &programs[1557]
+	case "hatch":
+		return &programs[1558]
+	case "rye":
+		return &programs[1559]
+	case "pipenv":
+		return &programs[1560]
+	case "pixi":
+		return &programs[1561]
+	case "flit":
+		return &programs[1562]
+	case "perf":
+		return &programs[1563]
+	case "perl":
+		return &programs[1564]
+	case "perl5":
+		return &programs[1565]
+	case "perl5.36":
+		return &programs[1566]
+	case "perl5.38":
+		return &programs[1567]
+	case "perl5.40":
+		return &programs[1568]
+	case "pg_dump":
+		return &programs[1569]
+	case "pg_dumpall":
+		return &programs[1570]
+	case "pg_basebackup":
+		return &programs[1571]
+	case "vacuumdb":
+		return &programs[1572]
+	case "reindexdb":
+		return &programs[1573]
+	case "createdb":
+		return &programs[1574]
+	case "createuser":
+		return &programs[1575]
+	case "initdb":
+		return &programs[1576]
+	case "pg_isready":
+		return &programs[1577]
+	case "pg_lsclusters":
+		return &programs[1578]
+	case "pg_resetwal":
+		return &programs[1579]
+	case "pg_restore":
+		return &programs[1580]
+	case "pgbench":
+		return &programs[1581]
+	case "clusterdb":
+		return &programs[1582]
+	case "pg_ctl":
+		return &programs[1583]
+	case "pg_ctlcluster":
+		return &programs[1584]
+	case "pgrep":
+		return &programs[1585]
+	case "php":
+		return &programs[1586]
+	case "php7.4":
+		return &programs[1587]
+	case "php8.0":
+		return &programs[1588]
+	case "php8.1":
+		return &programs[1589]
+	case "php8.2":
+		return &programs[1590]
+	case "php8.3":
+		return &programs[1591]
+	case "php8.4":
+		return &programs[1592]
+	case "php-cgi":
+		return &programs[1593]
+	case "phpunit":
+		return &programs[1594]
+	case "pest":
+		return &programs[1595]
+	case "phpstan":
+		return &programs[1596]
+	case "psalm":
+		return &programs[1597]
+	case "phpcs":
+		return &programs[1598]
+	case "phpcbf":
+		return &programs[1599]
+	case "php-cs-fixer":
+		return &programs[1600]
+	case "pint":
+		return &programs[1601]
+	case "rector":
+		return &programs[1602]
+	case "phpmd":
+		return &programs[1603]
+	case "infection":
+		return &programs[1604]
+	case "phan":
+		return &programs[1605]
+	case "deptrac":
+		return &programs[1606]
+	case "larastan":
+		return &programs[1607]
+	case "behat":
+		return &programs[1608]
+	case "codecept":
+		return &programs[1609]
+	case "paratest":
+		return &programs[1610]
+	case "artisan":
+		return &programs[1611]
+	case "symfony":
+		return &programs[1612]
+	case "drush":
+		return &programs[1613]
+	case "wp":
+		return &programs[1614]
+	case "pickletools":
+		return &programs[1615]
+	case "pidwait":
+		return &programs[1616]
+	case "pigz":
+		return &programs[1617]
+	case "unpigz":
+		return &programs[1618]
+	case "compress":
+		return &programs[1619]
+	case "uncompress":
+		return &programs[1620]
+	case "zopfli":
+		return &programs[1621]
+	case "brotli":
+		return &programs[1622]
+	case "ping":
+		return &programs[1623]
+	case "ping6":
+		return &programs[1624]
+	case "arping":
+		return &programs[1625]
+	case "fping":
+		return &programs[1626]
+	case "pinky":
+		return &programs[1627]
+	case "pip":
+		return &programs[1628]
+	case "pip2":
+		return &programs[1629]
+	case "pip3.8":
+		return &programs[1630]
+	case "pip3.9":
+		return &programs[1631]
+	case "pip3.10":
+		return &programs[1632]
+	case "pip3.11":
+		return &programs[1633]
+	case "pip3.12":
+		return &programs[1634]
+	case "pip3.13":
+		return &programs[1635]
+	case "pip3.14":
+		return &programs[1636]
+	case "pip.exe":
+		return &programs[1637]
+	case "pip3":
+		return &programs[1638]
+	case "pipx":
+		return &programs[1639]
+	case "pkexec":
+		return &programs[1640]
+	case "pkgutil":
+		return &programs[1641]
+	case "pkill":
+		return &programs[1642]
+	case "playwright":
+		return &programs[1643]
+	case "plink":
+		return &programs[1644]
+	case "plocate":
+		return &programs[1645]
+	case "mlocate":
+		return &programs[1646]
+	case "plutil":
+		return &programs[1647]
+	case "pmap":
+		return &programs[1648]
+	case "pnginfo":
+		return &programs[1649]
+	case "pnpm":
+		return &programs[1650]
+	case "pnpx":
+		return &programs[1651]
+	case "podman-compose":
+		return &programs[1652]
+	case "poetry":
+		return &programs[1653]
+	case "popd":
+		return &programs[1654]
+	case "pr":
+		return &programs[1655]
+	case "pre-commit":
+		return &programs[1656]
+	case "prek":
 		return &programs[1657]
 	case "prettier":
 		return &programs[1658]
@@ -6755,11 +6755,11 @@ var programs = [...]Program{
 	{Name: "erl", Style: POSIX, Operands: Script, Options: options529, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options537, Facts: Packaged},
 	{Name: "eslint", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options538, Prints: keys530, Facts: Packaged, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options538, Facts: Packaged, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options538, Facts: Packaged, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options538, Facts: Packaged, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options538, Facts: Packaged, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options538, Facts: Packaged, Workdir: true},
 	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options539, Subs: subs544, Risk: 72, Secrets: 13, Facts: Outside, Inherit: true},
 	{Name: "ethtool", Operands: Unread, Risk: 73},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "eval"},
@@ -7304,10 +7304,12 @@ var programs = [...]Program{
 	{Name: "ldapwhoami", Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 117},
 	{Name: "ldd", Operands: Reads, Options: options200, Risk: 5, Facts: Interpreter, Special: "gcc"},
-	{Name: "lerna", Style: Exact, Options: options1150, Subs: subs1152, Also: also1153, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "nx", Style: Exact, Options: options1150, Subs: subs1152, Also: also1154, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "less", Operands: Reads, Options: options1155, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
-	{Name: "lessecho", Operands: Reads, Options: options1155, Shared: [][]Option{options8}},
+	{Name: "lefthook", Operands: Unread, Options: options1150, Subs: subs1152, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "overcommit", Operands: Unread, Options: options1150, Subs: subs1152, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "lerna", Style: Exact, Options: options1153, Subs: subs1155, Also: also1156, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "nx", Style: Exact, Options: options1153, Subs: subs1155, Also: also1157, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "less", Operands: Reads, Options: options1158, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
+	{Name: "lessecho", Operands: Reads, Options: options1158, Shared: [][]Option{options8}},
 	{Name: "let", Style: NoOpts, Risk: 2, Facts: InShell, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options587, Secrets: 21, Facts: Outside, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options8}},
@@ -7355,11 +7357,11 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Operands: Unread, Options: options901, Facts: Outside},
 	{Name: "argo", Style: Exact, Operands: Unread, Options: options901, Facts: Outside},
 	{Name: "entire", Style: Exact, Operands: Unread, Options: options901, Facts: Outside},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Risk: 36, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Risk: 36, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Risk: 36, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Risk: 36, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Risk: 36, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Risk: 36, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Risk: 36, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Risk: 36, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Risk: 36, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Risk: 36, Ends: true},
 	{Name: "lipo", Risk: 119, Wordless: true},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options622, Prints: keys530, Stdin: true},
 	{Name: "rr", Style: Dash, Operands: Unread, Options: options622, Prints: keys530, Stdin: true},
@@ -7367,71 +7369,71 @@ var programs = [...]Program{
 	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options622, Prints: keys530, Stdin: true},
 	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options622, Prints: keys530, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options622, Prints: keys530, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options1157, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "locate", Operands: Names, Options: options1158, Risk: 3, Safe: true},
+	{Name: "ln", Operands: Copy, Options: options1160, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "locate", Operands: Names, Options: options1161, Risk: 3, Safe: true},
 	{Name: "loginctl", Operands: Unread, Risk: 120, Facts: Outside},
 	{Name: "logout", Style: NoOpts, Facts: InShell, Safe: true},
 	{Name: "logrotate", Operands: Unread, Risk: 121},
-	{Name: "lolcat", Operands: Reads, Options: options1159},
-	{Name: "look", Operands: PatternReads, Options: options1160, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "lolcat", Operands: Reads, Options: options1162},
+	{Name: "look", Operands: PatternReads, Options: options1163, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "losetup", Operands: Unread, Risk: 122},
 	{Name: "ls", Operands: Names, Options: options906, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "lsb_release", Options: options1161},
-	{Name: "lsblk", Operands: Names, Options: options1162, Risk: 3},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options1163, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options1164, Risk: 123},
-	{Name: "lsof", Operands: Names, Options: options1165, Risk: 3, Facts: Outside},
-	{Name: "lspci", Options: options1166, Risk: 3},
-	{Name: "lsusb", Options: options1167, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1168, Risk: 36, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options1169, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1169, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1169, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1169, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1169, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1169, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1169, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lsb_release", Options: options1164},
+	{Name: "lsblk", Operands: Names, Options: options1165, Risk: 3},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options1166, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options1167, Risk: 123},
+	{Name: "lsof", Operands: Names, Options: options1168, Risk: 3, Facts: Outside},
+	{Name: "lspci", Options: options1169, Risk: 3},
+	{Name: "lsusb", Options: options1170, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 36, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1172, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1172, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1175, Also: also1176, Facts: Outside},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1175, Also: also1177, Facts: Outside},
-	{Name: "lz4", Operands: Outputs, Options: options1178, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options1178, Beside: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1178, Also: also1179, Facts: Outside},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1178, Also: also1180, Facts: Outside},
+	{Name: "lz4", Operands: Outputs, Options: options1181, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options1181, Beside: true},
 	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 124, Facts: Outside},
-	{Name: "madge", Style: Exact, Operands: Reads, Options: options1179, Workdir: true},
-	{Name: "make", Options: options1180, Risk: 5, Prints: keys530, Also: also1181, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "gmake", Options: options1180, Risk: 5, Prints: keys530, Also: also1182, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "man", Operands: Reads, Options: options1183, Shared: [][]Option{options8}, Risk: 3, Variables: keys1184, Facts: Interactive},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1185, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1185, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1186}, Secrets: 22, Facts: Outside},
-	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1187, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Reads, Options: options1182, Workdir: true},
+	{Name: "make", Options: options1183, Risk: 5, Prints: keys530, Also: also1184, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "gmake", Options: options1183, Risk: 5, Prints: keys530, Also: also1185, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "man", Operands: Reads, Options: options1186, Shared: [][]Option{options8}, Risk: 3, Variables: keys1187, Facts: Interactive},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1188, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1188, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
+	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1190, Workdir: true},
 	{Name: "mc", Secrets: 23, Wordless: true},
-	{Name: "mcookie", Options: options1188},
-	{Name: "md5", Operands: Reads, Options: options1189},
+	{Name: "mcookie", Options: options1191},
+	{Name: "md5", Operands: Reads, Options: options1192},
 	{Name: "mdadm", Operands: Unread, Risk: 125},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1190, Risk: 3},
-	{Name: "mediainfo", Operands: Reads, Options: options1191},
-	{Name: "meson", Operands: Unread, Subs: subs1198, Workdir: true},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1193, Risk: 3},
+	{Name: "mediainfo", Operands: Reads, Options: options1194},
+	{Name: "meson", Operands: Unread, Subs: subs1201, Workdir: true},
 	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1047, Subs: subs1126, Settings: settings1127, Equal: equal1128, Also: also1129, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options273, Subs: subs276, Settings: settings277, Harmless: keys278, Also: also281},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 126, Settings: settings618, Harmless: keys1134, Also: also1199, Facts: Outside, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options1200, Subs: subs1206, Settings: settings1207, Harmless: keys1208, Variables: keys1209, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options1200, Subs: subs1206, Settings: settings1207, Harmless: keys1208, Variables: keys1209, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1213, Prints: keys530, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1214, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mkfifo", Operands: Outputs, Options: options1215, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mknod", Operands: Outputs, Options: options1215, Shared: [][]Option{options8}, Risk: 40},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 126, Settings: settings618, Harmless: keys1134, Also: also1202, Facts: Outside, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options1203, Subs: subs1209, Settings: settings1210, Harmless: keys1211, Variables: keys1212, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options1203, Subs: subs1209, Settings: settings1210, Harmless: keys1211, Variables: keys1212, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs1216, Prints: keys530, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options1217, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mkfifo", Operands: Outputs, Options: options1218, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mknod", Operands: Outputs, Options: options1218, Shared: [][]Option{options8}, Risk: 40},
 	{Name: "mkswap", Operands: Unread, Risk: 55},
 	{Name: "lvremove", Operands: Unread, Risk: 55},
 	{Name: "vgremove", Operands: Unread, Risk: 55},
@@ -7449,8 +7451,8 @@ var programs = [...]Program{
 	{Name: "mke2fs", Operands: Unread, Risk: 55},
 	{Name: "blkdiscard", Operands: Unread, Risk: 55},
 	{Name: "ddrescue", Operands: Unread, Risk: 55},
-	{Name: "mktemp", Operands: Outputs, Options: options1216, Shared: [][]Option{options8}, Risk: 127, Special: "mktemp"},
-	{Name: "mocha", Options: options1217, Facts: Packaged, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options1219, Shared: [][]Option{options8}, Risk: 127, Special: "mktemp"},
+	{Name: "mocha", Options: options1220, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options151, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 37, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options151, Facts: Outside},
@@ -7496,261 +7498,261 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "mongorestore", Operands: Unread, Options: options151, Risk: 68, Secrets: 24, Facts: Outside},
 	{Name: "mongosh", Operands: Unread, Options: options151, Risk: 48, Secrets: 24, Facts: Outside},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1218, Also: also1219, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1220, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1221, Risk: 14, Facts: Outside, Ends: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1221, Also: also1222, Facts: TaskRunner, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options1223, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1224, Risk: 14, Facts: Outside, Ends: true},
 	{Name: "mount", Operands: Unread, Options: options153, Risk: 128, Facts: Outside, Special: "mount"},
-	{Name: "mtr", Options: options1222},
-	{Name: "traceroute6", Options: options1222},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1223, Subs: subs1227, Facts: Outside},
+	{Name: "mtr", Options: options1225},
+	{Name: "traceroute6", Options: options1225},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1226, Subs: subs1230, Facts: Outside},
 	{Name: "multipath", Risk: 129, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1228},
+	{Name: "multitail", Operands: Reads, Options: options1231},
 	{Name: "mutool", Operands: Unread},
-	{Name: "mutt", Style: POSIX, Options: options1229, Facts: Outside, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1229, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1230, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mvn", Options: options1231, Risk: 5, Variables: keys1232, Also: also1233, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnw", Options: options1231, Also: also1234, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnd", Options: options1231, Also: also1234, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1235, Prints: keys341, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1236, Risk: 48, Secrets: 22, Prints: keys1237, Variables: keys1238, Also: also1239, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1236, Risk: 48, Secrets: 22, Prints: keys1237, Variables: keys1238, Also: also1240, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1186}, Risk: 130, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1186}, Risk: 37, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1186}, Risk: 68, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1186}, Risk: 68, Secrets: 22, Facts: Outside},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1186}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mutt", Style: POSIX, Options: options1232, Facts: Outside, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1232, Facts: Outside, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1233, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mvn", Options: options1234, Risk: 5, Variables: keys1235, Also: also1236, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnw", Options: options1234, Also: also1237, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnd", Options: options1234, Also: also1237, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mypy", Operands: Reads, Options: options1238, Prints: keys341, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1239, Risk: 48, Secrets: 22, Prints: keys1240, Variables: keys1241, Also: also1242, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1239, Risk: 48, Secrets: 22, Prints: keys1240, Variables: keys1241, Also: also1243, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1189}, Risk: 130, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1189}, Risk: 37, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1189}, Risk: 68, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1189}, Risk: 68, Secrets: 22, Facts: Outside},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1189}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1241},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1242},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1242},
+	{Name: "namei", Operands: Names, Options: options1244},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1245},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1245},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1243, Risk: 14, Prints: keys941},
-	{Name: "netcat", Options: options1243, Risk: 14, Prints: keys941, Also: also1244},
-	{Name: "ncat", Options: options1243, Risk: 14, Prints: keys941, Also: also1244},
-	{Name: "nc.openbsd", Options: options1243},
-	{Name: "nc.traditional", Options: options1243},
+	{Name: "nc", Options: options1246, Risk: 14, Prints: keys941},
+	{Name: "netcat", Options: options1246, Risk: 14, Prints: keys941, Also: also1247},
+	{Name: "ncat", Options: options1246, Risk: 14, Prints: keys941, Also: also1247},
+	{Name: "nc.openbsd", Options: options1246},
+	{Name: "nc.traditional", Options: options1246},
 	{Name: "ncdu", Operands: Unread, Options: options525},
 	{Name: "gdu", Operands: Unread, Options: options525},
 	{Name: "dua", Operands: Unread, Options: options525},
-	{Name: "nethogs", Options: options1245, Facts: Outside},
+	{Name: "nethogs", Options: options1248, Facts: Outside},
 	{Name: "netplan", Risk: 131, Facts: Outside, Wordless: true},
-	{Name: "netstat", Options: options1246, Risk: 3, Facts: Outside},
+	{Name: "netstat", Options: options1249, Risk: 3, Facts: Outside},
 	{Name: "networksetup", Operands: Unread, Risk: 132, Facts: Outside},
 	{Name: "newgrp", Risk: 133, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1218, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
 	{Name: "nft", Operands: Unread, Risk: 134, Prints: keys182, Facts: Outside},
 	{Name: "nginx", Risk: 135, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1218, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1247, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1248, Risk: 5, Also: also1249, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1248, Risk: 5, Also: also1250, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1252, Settings: settings1253, Harmless: keys1254, Variables: keys1255},
-	{Name: "nix-shell", Operands: Script, Options: options1256, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1257, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options200, Risk: 3, Variables: keys1258, Special: "gcc"},
-	{Name: "objdump", Operands: Reads, Options: options200, Risk: 3, Variables: keys1258, Special: "gcc"},
-	{Name: "readelf", Operands: Reads, Options: options200, Risk: 3, Variables: keys1258, Special: "gcc"},
-	{Name: "size", Operands: Reads, Options: options200, Risk: 3, Variables: keys1258, Special: "gcc"},
-	{Name: "otool", Operands: Reads, Options: options200, Risk: 3, Variables: keys1258, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1259, Risk: 14, Prints: keys341, Facts: Outside},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1221, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1250, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1251, Risk: 5, Also: also1252, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1251, Risk: 5, Also: also1253, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1255, Settings: settings1256, Harmless: keys1257, Variables: keys1258},
+	{Name: "nix-shell", Operands: Script, Options: options1259, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1260, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
+	{Name: "nmap", Style: Joined, Options: options1262, Risk: 14, Prints: keys341, Facts: Outside},
 	{Name: "nmcli", Operands: Unread, Risk: 136, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1260, Risk: 5, Prints: keys530, Variables: keys1261, Also: also1262, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1260, Risk: 5, Prints: keys530, Variables: keys1261, Also: also1263, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1260, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1264, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1263, Risk: 5, Prints: keys530, Variables: keys1264, Also: also1265, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1263, Risk: 5, Prints: keys530, Variables: keys1264, Also: also1266, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1263, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1267, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1022, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1265, Subs: subs1272, Risk: 137, Variables: keys1273, Also: also1274, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1275, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1275, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options246, Subs: subs249, Risk: 28, Secrets: 3, Settings: settings250, Harmless: keys251, Prints: keys626, Aside: keys252, Also: also1276, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
-	{Name: "npm-run-all", Options: options1277, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1277, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1277, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1277, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1278, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1279, Risk: 5, Prints: keys626, Also: also1280, Ends: true, Workdir: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1268, Subs: subs1275, Risk: 137, Variables: keys1276, Also: also1277, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1278, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1278, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options246, Subs: subs249, Risk: 28, Secrets: 3, Settings: settings250, Harmless: keys251, Prints: keys626, Aside: keys252, Also: also1279, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
+	{Name: "npm-run-all", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1281, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1282, Risk: 5, Prints: keys626, Also: also1283, Ends: true, Workdir: true},
 	{Name: "nr", Also: also272, Wordless: true},
 	{Name: "wsrun", Also: also272, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1281, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1284, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 138, Facts: NamesHosts, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1282, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1283, Also: also1284, Wordless: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1285, Ends: true},
-	{Name: "numfmt", Options: options1286, Shared: [][]Option{options8}, Safe: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1286, Also: also1287, Wordless: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1288, Ends: true},
+	{Name: "numfmt", Options: options1289, Shared: [][]Option{options8}, Safe: true},
 	{Name: "nvidia-smi", Operands: Names, Options: options242, Risk: 139},
 	{Name: "nvme", Operands: Unread, Risk: 140},
-	{Name: "nvtop", Operands: Unread, Options: options1287},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1288, Prints: keys1289, Ends: true, Stdin: true},
+	{Name: "nvtop", Operands: Unread, Options: options1290},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1291, Prints: keys1292, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options939, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1290, Subs: subs1294, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1290, Subs: subs1294, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1295},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1301, Risk: 141, Secrets: 27, Also: also1302},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1303, Subs: subs1313, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1293, Subs: subs1297, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1293, Subs: subs1297, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1298},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1304, Risk: 141, Secrets: 27, Also: also1305},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1314, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1318, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1317, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1321, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 142, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1319, Prints: keys530},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1320, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "pandoc", Operands: Reads, Options: options1322, Prints: keys530},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1323, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
 	{Name: "parted", Operands: Unread, Risk: 143},
-	{Name: "paste", Operands: Reads, Options: options1321, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1322, Shared: [][]Option{options8}, Risk: 144, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1323, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1324},
+	{Name: "paste", Operands: Reads, Options: options1324, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1325, Shared: [][]Option{options8}, Risk: 144, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1326, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1327},
 	{Name: "pbzip2", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options198, Beside: true},
-	{Name: "pcre2grep", Operands: Code, Options: options1325, Shared: [][]Option{options1326}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1327, Shared: [][]Option{options1326}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1333, Risk: 145, Facts: Outside},
+	{Name: "pcre2grep", Operands: Code, Options: options1328, Shared: [][]Option{options1329}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1330, Shared: [][]Option{options1329}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1336, Risk: 145, Facts: Outside},
 	{Name: "pctrestore", Risk: 68, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1334},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1335, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1336},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Settings: settings267, Harmless: keys1346, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1352},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1353, Risk: 5, Prints: keys530, Variables: keys1354, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1353, Risk: 5, Prints: keys530, Variables: keys1354, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1353, Risk: 5, Prints: keys530, Variables: keys1354, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1353, Risk: 5, Prints: keys530, Variables: keys1354, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1353, Risk: 5, Prints: keys530, Variables: keys1354, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1337},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1338, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1339},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1355},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "pg_dump", Options: options523, Risk: 37},
 	{Name: "pg_dumpall", Options: options523, Risk: 37},
 	{Name: "pg_basebackup", Options: options523, Risk: 37},
@@ -7767,81 +7769,79 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options523, Facts: Outside},
 	{Name: "pg_ctl", Options: options523, Facts: Outside},
 	{Name: "pg_ctlcluster", Options: options523, Facts: Outside},
-	{Name: "pgrep", Options: options1355, Shared: [][]Option{options589}, Risk: 3, Equal: equal403, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Also: also1357, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1356, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1358, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1359},
-	{Name: "pidwait", Options: options1360, Shared: [][]Option{options589}, Equal: equal403, Facts: Outside},
+	{Name: "pgrep", Options: options1358, Shared: [][]Option{options589}, Risk: 3, Equal: equal403, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1359, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1362},
+	{Name: "pidwait", Options: options1363, Shared: [][]Option{options589}, Equal: equal403, Facts: Outside},
 	{Name: "pigz", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "uncompress", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options973, Beside: true},
-	{Name: "ping", Options: options1361, Risk: 147, Facts: NamesHosts},
-	{Name: "ping6", Options: options1361},
-	{Name: "arping", Options: options1361},
-	{Name: "fping", Options: options1361},
-	{Name: "pinky", Options: options1362, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1363, Subs: subs1370, Risk: 148, Secrets: 3, Settings: settings618, Harmless: keys1371, Prints: keys341, Variables: keys1372, Ignored: keys1373, Also: also1374, Facts: Packaged, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1363, Subs: subs1370, Settings: settings618, Harmless: keys1371, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1363, Subs: subs1370, Risk: 148, Settings: settings618, Harmless: keys1371, Also: also1375, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1376, Subs: subs1380, Risk: 148},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1381, Risk: 40, Ends: true},
+	{Name: "ping", Options: options1364, Risk: 147, Facts: NamesHosts},
+	{Name: "ping6", Options: options1364},
+	{Name: "arping", Options: options1364},
+	{Name: "fping", Options: options1364},
+	{Name: "pinky", Options: options1365, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1366, Subs: subs1373, Risk: 148, Secrets: 3, Settings: settings618, Harmless: keys1374, Prints: keys341, Variables: keys1375, Ignored: keys1376, Also: also1377, Facts: Packaged, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1366, Subs: subs1373, Risk: 148, Settings: settings618, Harmless: keys1374, Also: also1378, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1379, Subs: subs1383, Risk: 148},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1384, Risk: 40, Ends: true},
 	{Name: "pkgutil", Risk: 149, Wordless: true},
-	{Name: "pkill", Options: options1360, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1384, Facts: Packaged, Workdir: true},
+	{Name: "pkill", Options: options1363, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1387, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "plocate", Operands: Names, Options: options1158, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options1158, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options1161, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options1161, Safe: true},
 	{Name: "plutil", Risk: 150, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1385, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1386},
-	{Name: "pnpm", Style: Exact, Options: options1387, Subs: subs1392, Risk: 151, Secrets: 3, Settings: settings1393, Harmless: keys1394, Aside: keys1395, Variables: keys1396, Also: also1397, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1398, Also: also1399, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 152, Also: also1400, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1337, Subs: subs1345, Risk: 153, Secrets: 29, Settings: settings267, Harmless: keys1346, Variables: keys1401, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1402, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1403, Shared: [][]Option{options8}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1404, Subs: subs1406, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prek", Operands: Unread, Options: options1404, Subs: subs1406, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "lefthook", Operands: Unread, Options: options1404, Subs: subs1406, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "overcommit", Operands: Unread, Options: options1404, Subs: subs1406, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "pmap", Operands: Names, Options: options1388, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1389},
+	{Name: "pnpm", Style: Exact, Options: options1390, Subs: subs1395, Risk: 151, Secrets: 3, Settings: settings1396, Harmless: keys1397, Aside: keys1398, Variables: keys1399, Also: also1400, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1401, Also: also1402, Ends: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 152, Also: also1403, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Risk: 153, Secrets: 29, Settings: settings267, Harmless: keys1349, Variables: keys1404, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1405, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1406, Shared: [][]Option{options8}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prek", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "prettier", Operands: Reads, Options: options1407, Prints: keys530, Facts: Packaged, Workdir: true},
 	{Name: "print", Style: POSIX, Options: options1408, Facts: InShell, Special: "echo"},
 	{Name: "printenv", Options: options1409, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
@@ -7856,8 +7856,8 @@ var programs = [...]Program{
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "psql", Options: options1417, Risk: 48, Variables: keys1418, Facts: Outside | Interactive, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1419, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1218, Risk: 155, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1402, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1221, Risk: 155, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1405, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1420},
 	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 156, Facts: Outside},
 	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 157},
@@ -7937,7 +7937,7 @@ var programs = [...]Program{
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options552, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1287, Subs: subs1451, Workdir: true},
+	{Name: "radon", Operands: Unread, Options: options1290, Subs: subs1451, Workdir: true},
 	{Name: "rails", Options: options1452, Subs: subs1455, Also: also1456, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options571, Subs: subs578, Facts: Outside, Inherit: true},
 	{Name: "rake", Options: options1457, Also: also1458, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
@@ -7954,9 +7954,9 @@ var programs = [...]Program{
 	{Name: "readlink", Operands: Names, Options: options1466, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options954, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "redis-cli", Options: options1467, Risk: 168, Secrets: 31, Prints: keys1468, Variables: keys1469, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1180, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1180, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1180, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "remake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 37, Wordless: true},
 	{Name: "repoquery", Risk: 169, Wordless: true},
 	{Name: "resolvectl", Options: options522, Risk: 170, Facts: Outside | NamesHosts},
@@ -8013,7 +8013,7 @@ var programs = [...]Program{
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1484, Workdir: true},
 	{Name: "rstcheck", Operands: Reads, Options: options1485, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1295, Risk: 174, Prints: keys279},
+	{Name: "rsync", Operands: Transfer, Options: options1298, Risk: 174, Prints: keys279},
 	{Name: "rubocop", Operands: Reads, Options: options1486, Workdir: true},
 	{Name: "standardrb", Operands: Reads, Options: options1486, Workdir: true},
 	{Name: "reek", Operands: Reads, Options: options1486, Workdir: true},
@@ -8040,12 +8040,12 @@ var programs = [...]Program{
 	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 40, Ends: true, Stdin: true},
 	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1493, Shared: [][]Option{options8}, Risk: 33, Ends: true},
 	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1494, Risk: 40, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1218, Also: also272, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1221, Also: also272, Workdir: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1495, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1496, Facts: Editor},
 	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1497, Subs: subs1501, Risk: 176, Settings: settings1502, Variables: keys1503, Also: also1504},
 	{Name: "s3cmd", Risk: 177, Variables: keys1505, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1248, Workdir: true, Obeys: "build.ninja"},
+	{Name: "samu", Operands: Unread, Options: options1251, Workdir: true, Obeys: "build.ninja"},
 	{Name: "sar", Risk: 178, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
@@ -8122,7 +8122,7 @@ var programs = [...]Program{
 	{Name: "seq", Options: options1517, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "service", Operands: Unread, Risk: 184, Also: also1518, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
 	{Name: "set", Style: POSIX, Options: options1519, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1156}, Subs: subs1520, Risk: 36, Ends: true},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1520, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 133},
 	{Name: "userdel", Operands: Unread, Risk: 133},
 	{Name: "groupadd", Operands: Unread, Risk: 133},
@@ -8178,8 +8178,8 @@ var programs = [...]Program{
 	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Risk: 48, Prints: keys1033, Variables: keys1543, Facts: Interactive, Stdin: true},
 	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Risk: 48, Prints: keys1033, Variables: keys1543, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 68, Wordless: true},
-	{Name: "ss", Options: options1246, Risk: 195, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1544, Risk: 14, Prints: keys1237, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ss", Options: options1249, Risk: 195, Facts: Outside},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1544, Risk: 14, Prints: keys1240, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1545, Facts: Outside},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1546, Ends: true},
 	{Name: "ssh-copy-id", Options: options1547, Facts: Outside, Special: "ssh-option"},
@@ -8236,9 +8236,9 @@ var programs = [...]Program{
 	{Name: "tcpdump", Options: options1587, Risk: 204, Prints: keys941, Facts: Outside},
 	{Name: "tee", Operands: Outputs, Options: options1537, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
 	{Name: "telnet", Style: POSIX, Options: options1588, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1303, Subs: subs1313, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1591, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1303, Subs: subs1313, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1592, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1303, Subs: subs1313, Risk: 206, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1591, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1592, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 206, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1593, Workdir: true},
@@ -8255,7 +8255,7 @@ var programs = [...]Program{
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "tload", Operands: Outputs, Options: options1596, Risk: 4},
 	{Name: "tmutil", Operands: Unread, Risk: 207, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1597, Subs: subs1600, Prints: keys1237, Variables: keys1601, Also: also1602, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1597, Subs: subs1600, Prints: keys1240, Variables: keys1601, Also: also1602, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
 	{Name: "tokei", Operands: Reads, Options: options1603, Risk: 3},
@@ -8266,8 +8266,8 @@ var programs = [...]Program{
 	{Name: "tox", Options: options1607, Subs: subs1608, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
 	{Name: "tr", Options: options1609, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "trace", Operands: Script, Options: options1610, Ends: true},
-	{Name: "traceroute", Options: options1222, Risk: 3, Facts: NamesHosts},
-	{Name: "tracepath", Options: options1222, Risk: 3, Facts: NamesHosts},
+	{Name: "traceroute", Options: options1225, Risk: 3, Facts: NamesHosts},
+	{Name: "tracepath", Options: options1225, Risk: 3, Facts: NamesHosts},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1611, Risk: 37, Facts: InShell, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1612, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 208},
@@ -8298,7 +8298,7 @@ var programs = [...]Program{
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "tty", Options: options1616, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 209},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1218, Also: also1617, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1221, Also: also1617, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
 	{Name: "twine", Operands: Unread, Options: options1618, Subs: subs1621, Secrets: 24, Inherit: true},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1622, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 210},
@@ -8406,13 +8406,13 @@ var programs = [...]Program{
 	{Name: "whois", Options: options1693, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 221},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1282, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
 	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1694, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 222, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1695, Workdir: true},
@@ -8486,25 +8486,25 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 226},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Prints: keys355, Workdir: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
 	{Name: "zip", Operands: Outputs, Options: options1723, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1724},
 	{Name: "zipapp", Operands: Outputs, Options: options1725, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
@@ -28153,7 +28153,7 @@ var options1146 = []Option{
 }
 
 var keys1147 = names{
-	"--version", "-V", "-v",
+	"--version",
 }
 
 var options1148 = []Option{
@@ -28178,6 +28178,47 @@ var keys1149 = names{
 }
 
 var options1150 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options1151 = []Option{
+	{Names: names{"-a", "--all-files"}},
+	{Names: names{"--files"}, Value: Required},
+	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
+	{Names: names{"-o", "--to-ref", "--origin"}, Value: Required},
+	{Names: names{"--hook-stage"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--show-diff-on-failure"}},
+	{Names: names{"--last-commit"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--no-stash"}},
+	{Names: names{"--fail-fast"}},
+}
+
+var subs1152 = []Program{
+	{Name: "auto-update", Path: names{"install"}, Same: "autoupdate", Workdir: true},
+	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Workdir: true},
+	{Name: "gc", Path: names{"install"}, Workdir: true},
+	{Name: "hazmat", Path: names{"install"}, Workdir: true},
+	{Name: "help", Path: names{"install"}, Workdir: true},
+	{Name: "hook-impl", Path: names{"install"}, Workdir: true},
+	{Name: "init-templatedir", Path: names{"install"}, Workdir: true},
+	{Name: "install", Path: names{"install"}, Workdir: true},
+	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
+	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1151, Workdir: true},
+	{Name: "sample-config", Path: names{"install"}, Workdir: true},
+	{Name: "try-repo", Path: names{"install"}, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Workdir: true},
+	{Name: "validate-config", Path: names{"install"}, Workdir: true},
+	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
+}
+
+var options1153 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -28212,26 +28253,26 @@ var options1150 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options1151 = []Option{
+var options1154 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs1152 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
+var subs1155 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1151, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1151, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1154, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1154, Workdir: true, Named: true},
 }
 
-var also1153 = []Alias{
+var also1156 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -28241,7 +28282,7 @@ var also1153 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var also1154 = []Alias{
+var also1157 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -28251,7 +28292,7 @@ var also1154 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1155 = []Option{
+var options1158 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -28339,7 +28380,7 @@ var options1155 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options1156 = []Option{
+var options1159 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -28360,7 +28401,7 @@ var options1156 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1157 = []Option{
+var options1160 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -28378,7 +28419,7 @@ var options1157 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1158 = []Option{
+var options1161 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -28404,7 +28445,7 @@ var options1158 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options1159 = []Option{
+var options1162 = []Option{
 	{Names: names{"-p", "--spread"}, Value: Required},
 	{Names: names{"-F", "--freq"}, Value: Required},
 	{Names: names{"-S", "--seed"}, Value: Required},
@@ -28418,7 +28459,7 @@ var options1159 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1160 = []Option{
+var options1163 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -28427,7 +28468,7 @@ var options1160 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1161 = []Option{
+var options1164 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-i", "--id"}},
@@ -28438,7 +28479,7 @@ var options1161 = []Option{
 	{Names: names{"-s", "--short"}},
 }
 
-var options1162 = []Option{
+var options1165 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -28475,7 +28516,7 @@ var options1162 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options1163 = []Option{
+var options1166 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-a", "--all"}},
@@ -28522,7 +28563,7 @@ var options1163 = []Option{
 	{Names: names{"--truncate-owner-marker"}, Value: Required},
 }
 
-var options1164 = []Option{
+var options1167 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -28541,7 +28582,7 @@ var options1164 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1165 = []Option{
+var options1168 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -28598,7 +28639,7 @@ var options1165 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options1166 = []Option{
+var options1169 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-t"}},
 	{Names: names{"-v"}},
@@ -28624,7 +28665,7 @@ var options1166 = []Option{
 	{Names: names{"-G"}},
 }
 
-var options1167 = []Option{
+var options1170 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -28634,7 +28675,7 @@ var options1167 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1168 = []Option{
+var options1171 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -28664,7 +28705,7 @@ var options1168 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1169 = []Option{
+var options1172 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -28676,7 +28717,7 @@ var options1169 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options1170 = []Option{
+var options1173 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -28687,7 +28728,7 @@ var options1170 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options1171 = []Option{
+var options1174 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -28698,7 +28739,7 @@ var options1171 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options1172 = []Option{
+var options1175 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -28706,16 +28747,16 @@ var options1172 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs1173 = []Program{
+var subs1176 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1172},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1172},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1175},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1175},
 }
 
-var options1174 = []Option{
+var options1177 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -28730,57 +28771,57 @@ var options1174 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs1175 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1174},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1171},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1173},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1174},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1174},
+var subs1178 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1177},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1174},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1176},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1177},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
 }
 
-var also1176 = []Alias{
+var also1179 = []Alias{
 	{From: names{"rm"}, To: names{"lxc", "delete"}},
 	{From: names{"delete"}, To: names{"lxc", "rm"}},
 }
 
-var also1177 = []Alias{
+var also1180 = []Alias{
 	{From: names{"rm"}, To: names{"incus", "delete"}},
 	{From: names{"delete"}, To: names{"incus", "rm"}},
 }
 
-var options1178 = []Option{
+var options1181 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -28822,7 +28863,7 @@ var options1178 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1179 = []Option{
+var options1182 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-b", "--basedir"}, Value: Required, Effect: EffInput},
 	{Names: names{"-s", "--summary"}},
@@ -28849,7 +28890,7 @@ var options1179 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1180 = []Option{
+var options1183 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -28889,15 +28930,15 @@ var options1180 = []Option{
 	{Names: names{"-x"}},
 }
 
-var also1181 = []Alias{
+var also1184 = []Alias{
 	{To: names{"gmake"}},
 }
 
-var also1182 = []Alias{
+var also1185 = []Alias{
 	{To: names{"make"}},
 }
 
-var options1183 = []Option{
+var options1186 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -28941,11 +28982,11 @@ var options1183 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var keys1184 = names{
+var keys1187 = names{
 	"GROFF_*", "MANLESS", "MANROFFOPT", "MANROFFSEQ", "MANSECT", "MAN_DISABLE_SECCOMP", "MAN_KEEP_FORMATTING",
 }
 
-var options1185 = []Option{
+var options1188 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -28956,7 +28997,7 @@ var options1185 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options1186 = []Option{
+var options1189 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29087,7 +29128,7 @@ var options1186 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options1187 = []Option{
+var options1190 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--configPointer"}, Value: Required},
@@ -29105,7 +29146,7 @@ var options1187 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1188 = []Option{
+var options1191 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--max-size"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -29113,7 +29154,7 @@ var options1188 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1189 = []Option{
+var options1192 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
@@ -29125,7 +29166,7 @@ var options1189 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1190 = []Option{
+var options1193 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -29137,7 +29178,7 @@ var options1190 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options1191 = []Option{
+var options1194 = []Option{
 	{Names: names{"--Help", "-h"}},
 	{Names: names{"--Help-Inform"}},
 	{Names: names{"--Help-AnOption"}},
@@ -29150,7 +29191,7 @@ var options1191 = []Option{
 	{Names: names{"--LogFile", "--logfile"}, Value: Required, Effect: EffWrite},
 }
 
-var options1192 = []Option{
+var options1195 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -29161,14 +29202,14 @@ var options1192 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1193 = []Option{
+var options1196 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options1194 = []Option{
+var options1197 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -29183,17 +29224,17 @@ var options1194 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1195 = []Option{
+var options1198 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs1196 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1195, Ends: true, Workdir: true},
+var subs1199 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1198, Ends: true, Workdir: true},
 }
 
-var options1197 = []Option{
+var options1200 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -29215,10 +29256,10 @@ var options1197 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs1198 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options1192, Workdir: true},
+var subs1201 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options1195, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1193, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1196, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Same: "format", Workdir: true},
@@ -29228,17 +29269,17 @@ var subs1198 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1194, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1196, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options1197, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1197, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1199, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options1200, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var also1199 = []Alias{
+var also1202 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 }
 
-var options1200 = []Option{
+var options1203 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -29257,11 +29298,11 @@ var options1200 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1201 = []Option{
+var options1204 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options1202 = []Option{
+var options1205 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -29278,7 +29319,7 @@ var options1202 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options1203 = []Option{
+var options1206 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -29293,7 +29334,7 @@ var options1203 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options1204 = []Option{
+var options1207 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -29303,73 +29344,73 @@ var options1204 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs1205 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1204, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1204, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1204, Workdir: true},
+var subs1208 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Same: "run", Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1204, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
 }
 
-var subs1206 = []Program{
+var subs1209 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "alias", Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "config", Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1202, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1202, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1205, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1205, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1201, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1204, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "generate", Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "install", Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1202, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1205, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "plugins", Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1203, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1206, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "unuse", Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1203, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1206, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1205, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1205, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1208, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1208, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "use", Workdir: true},
@@ -29380,36 +29421,36 @@ var subs1206 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "upgrade", Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1202, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1205, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "watch", Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1202, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1201, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1204, Workdir: true, Special: "behind"},
 }
 
-var settings1207 = []Setting{
+var settings1210 = []Setting{
 	{Subs: names{"settings", "set|add"}},
 	{Subs: names{"config", "set"}},
 	{Subs: names{"set"}, Each: true},
 	{Subs: names{"settings"}, Valued: true},
 }
 
-var keys1208 = names{
+var keys1211 = names{
 	"add", "always_keep_download", "always_keep_install", "color", "color_theme", "disable_hints*", "experimental", "get", "jobs", "list", "ls", "node.compile", "python.compile", "quiet", "ruby.compile", "set", "status.*", "task_output", "task_timings", "unset", "verbose",
 }
 
-var keys1209 = names{
+var keys1212 = names{
 	"MISE_*",
 }
 
-var options1210 = []Option{
+var options1213 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options1211 = []Option{
+var options1214 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -29420,7 +29461,7 @@ var options1211 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1212 = []Option{
+var options1215 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -29436,33 +29477,33 @@ var options1212 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1213 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1210, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
+var subs1216 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1213, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1211, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1212, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1214, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
 }
 
-var options1214 = []Option{
+var options1217 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -29470,13 +29511,13 @@ var options1214 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1215 = []Option{
+var options1218 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1216 = []Option{
+var options1219 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -29487,7 +29528,7 @@ var options1216 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1217 = []Option{
+var options1220 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -29537,7 +29578,7 @@ var options1217 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options1218 = []Option{
+var options1221 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -29571,12 +29612,12 @@ var options1218 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var also1219 = []Alias{
+var also1222 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1220 = []Option{
+var options1223 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -29592,7 +29633,7 @@ var options1220 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1221 = []Option{
+var options1224 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -29616,7 +29657,7 @@ var options1221 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options1222 = []Option{
+var options1225 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -29645,18 +29686,18 @@ var options1222 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1223 = []Option{
+var options1226 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1224 = []Option{
+var options1227 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options1225 = []Option{
+var options1228 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -29670,43 +29711,43 @@ var options1225 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1226 = []Option{
+var options1229 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1227 = []Program{
+var subs1230 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1226},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1224},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1225},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1229},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1227},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1228},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1226},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1229},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1225},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
 }
 
-var options1228 = []Option{
+var options1231 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -29715,7 +29756,7 @@ var options1228 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1229 = []Option{
+var options1232 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -29746,7 +29787,7 @@ var options1229 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1230 = []Option{
+var options1233 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -29765,7 +29806,7 @@ var options1230 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1231 = []Option{
+var options1234 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -29815,20 +29856,20 @@ var options1231 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var keys1232 = names{
+var keys1235 = names{
 	"MAVEN_*",
 }
 
-var also1233 = []Alias{
+var also1236 = []Alias{
 	{To: names{"mvnw"}},
 	{To: names{"mvnd"}},
 }
 
-var also1234 = []Alias{
+var also1237 = []Alias{
 	{To: names{"mvn"}},
 }
 
-var options1235 = []Option{
+var options1238 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -29910,7 +29951,7 @@ var options1235 = []Option{
 	{Names: names{"--output"}, Value: Required},
 }
 
-var options1236 = []Option{
+var options1239 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29998,23 +30039,23 @@ var options1236 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var keys1237 = names{
+var keys1240 = names{
 	"-V",
 }
 
-var keys1238 = names{
+var keys1241 = names{
 	"MARIADB_*", "MYSQL_*",
 }
 
-var also1239 = []Alias{
+var also1242 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1240 = []Alias{
+var also1243 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1241 = []Option{
+var options1244 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -30025,7 +30066,7 @@ var options1241 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1242 = []Option{
+var options1245 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -30057,7 +30098,7 @@ var options1242 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1243 = []Option{
+var options1246 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -30114,11 +30155,11 @@ var options1243 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var also1244 = []Alias{
+var also1247 = []Alias{
 	{To: names{"nc"}, Part: true},
 }
 
-var options1245 = []Option{
+var options1248 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-x"}},
@@ -30137,7 +30178,7 @@ var options1245 = []Option{
 	{Names: names{"-f"}, Value: Required},
 }
 
-var options1246 = []Option{
+var options1249 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -30190,14 +30231,14 @@ var options1246 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1247 = []Option{
+var options1250 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1248 = []Option{
+var options1251 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -30213,15 +30254,15 @@ var options1248 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1249 = []Alias{
+var also1252 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1250 = []Alias{
+var also1253 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1251 = []Option{
+var options1254 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -30237,47 +30278,47 @@ var options1251 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1252 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1251},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1251},
+var subs1255 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1254},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1254},
 }
 
-var settings1253 = []Setting{
+var settings1256 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1254 = names{
+var keys1257 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var keys1255 = names{
+var keys1258 = names{
 	"NIX_*",
 }
 
-var options1256 = []Option{
+var options1259 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -30292,7 +30333,7 @@ var options1256 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1257 = []Option{
+var options1260 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -30306,11 +30347,11 @@ var options1257 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var keys1258 = names{
+var keys1261 = names{
 	"DEBUGINFOD_*",
 }
 
-var options1259 = []Option{
+var options1262 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -30454,7 +30495,7 @@ var options1259 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1260 = []Option{
+var options1263 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -30672,19 +30713,19 @@ var options1260 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var keys1261 = names{
+var keys1264 = names{
 	"NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA", "NODE_REDIRECT_WARNINGS", "NODE_REPL_*", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_V8_COVERAGE", "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE",
 }
 
-var also1262 = []Alias{
+var also1265 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1263 = []Alias{
+var also1266 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1264 = []Option{
+var options1267 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -30711,7 +30752,7 @@ var options1264 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1265 = []Option{
+var options1268 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -30728,7 +30769,7 @@ var options1265 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1266 = []Option{
+var options1269 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -30737,7 +30778,7 @@ var options1266 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1267 = []Option{
+var options1270 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -30746,26 +30787,26 @@ var options1267 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1268 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1266, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1267},
+var subs1271 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1269, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
 }
 
-var options1269 = []Option{
+var options1272 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1270 = []Program{
+var subs1273 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -30775,19 +30816,19 @@ var subs1270 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1269},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1269},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1269},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
 }
 
-var options1271 = []Option{
+var options1274 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -30795,22 +30836,22 @@ var options1271 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1272 = []Program{
+var subs1275 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1268, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1271, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1266, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1269, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1270, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1273, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1271},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1271},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -30818,17 +30859,17 @@ var subs1272 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1271},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var keys1273 = names{
+var keys1276 = names{
 	"NOMAD_*",
 }
 
-var also1274 = []Alias{
+var also1277 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -30841,7 +30882,7 @@ var also1274 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1275 = []Option{
+var options1278 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -30915,7 +30956,7 @@ var options1275 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1276 = []Alias{
+var also1279 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -30975,7 +31016,7 @@ var also1276 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1277 = []Option{
+var options1280 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -30991,12 +31032,12 @@ var options1277 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1278 = []Option{
+var options1281 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1279 = []Option{
+var options1282 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -31024,12 +31065,12 @@ var options1279 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1280 = []Alias{
+var also1283 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1281 = []Option{
+var options1284 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -31052,7 +31093,7 @@ var options1281 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1282 = []Option{
+var options1285 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -31060,16 +31101,16 @@ var options1282 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1283 = []Setting{
+var settings1286 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1284 = []Alias{
+var also1287 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1285 = []Option{
+var options1288 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -31094,7 +31135,7 @@ var options1285 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1286 = []Option{
+var options1289 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -31112,12 +31153,12 @@ var options1286 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1287 = []Option{
+var options1290 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1288 = []Option{
+var options1291 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -31135,11 +31176,11 @@ var options1288 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var keys1289 = names{
+var keys1292 = names{
 	"--help", "--version", "-help", "-version", "-vnum",
 }
 
-var options1290 = []Option{
+var options1293 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -31160,12 +31201,12 @@ var options1290 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1291 = []Option{
+var options1294 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1292 = []Option{
+var options1295 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -31173,7 +31214,7 @@ var options1292 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1293 = []Option{
+var options1296 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -31189,39 +31230,39 @@ var options1293 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1294 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1292, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1292, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1293, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1291},
+var subs1297 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1295, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1295, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1296, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
 }
 
-var options1295 = []Option{
+var options1298 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -31395,7 +31436,7 @@ var options1295 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1296 = []Option{
+var options1299 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -31439,7 +31480,7 @@ var options1296 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1297 = []Option{
+var options1300 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -31460,7 +31501,7 @@ var options1297 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1298 = []Option{
+var options1301 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -31481,7 +31522,7 @@ var options1298 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1299 = []Option{
+var options1302 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -31532,7 +31573,7 @@ var options1299 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1300 = []Option{
+var options1303 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -31636,66 +31677,66 @@ var options1300 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1301 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1299, Shared: [][]Option{options1297}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1299, Shared: [][]Option{options1297}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1299, Shared: [][]Option{options1297}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1299, Shared: [][]Option{options1297}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1296, Shared: [][]Option{options1297}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1298, Shared: [][]Option{options1297}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1300, Shared: [][]Option{options1297}},
+var subs1304 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
 }
 
-var also1302 = []Alias{
+var also1305 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -31705,7 +31746,7 @@ var also1302 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1303 = []Option{
+var options1306 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -31716,7 +31757,7 @@ var options1303 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1304 = []Option{
+var options1307 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -31725,7 +31766,7 @@ var options1304 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1305 = []Option{
+var options1308 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -31745,7 +31786,7 @@ var options1305 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1306 = []Option{
+var options1309 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -31776,11 +31817,11 @@ var options1306 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1307 = []Option{
+var options1310 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1308 = []Option{
+var options1311 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -31788,22 +31829,22 @@ var options1308 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1309 = []Option{
+var options1312 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1310 = []Option{
+var options1313 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1311 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1308, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1309, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1310, Workdir: true},
+var subs1314 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1311, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1312, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1313, Workdir: true},
 }
 
-var options1312 = []Option{
+var options1315 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -31821,45 +31862,45 @@ var options1312 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1313 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1304, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1304, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1305, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1307, Subs: subs1311, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1306, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1312, Workdir: true},
+var subs1316 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1307, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1307, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1308, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1310, Subs: subs1314, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
 }
 
-var options1314 = []Option{
+var options1317 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1315 = []Option{
+var options1318 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -31881,32 +31922,32 @@ var options1315 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1316 = []Option{
+var options1319 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1317 = []Option{
+var options1320 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1318 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1316, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1317, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
+var subs1321 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1319, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1320, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1315, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1319 = []Option{
+var options1322 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -32005,7 +32046,7 @@ var options1319 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1320 = []Option{
+var options1323 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -32169,13 +32210,13 @@ var options1320 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1321 = []Option{
+var options1324 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1322 = []Option{
+var options1325 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -32217,13 +32258,13 @@ var options1322 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1323 = []Option{
+var options1326 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1324 = []Option{
+var options1327 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -32259,7 +32300,7 @@ var options1324 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1325 = []Option{
+var options1328 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -32275,7 +32316,7 @@ var options1325 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1326 = []Option{
+var options1329 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -32324,33 +32365,33 @@ var options1326 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1327 = []Option{
+var options1330 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1328 = []Option{
+var options1331 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1329 = []Option{
+var options1332 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1330 = []Option{
+var options1333 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1331 = []Option{
+var options1334 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1332 = []Option{
+var options1335 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -32400,49 +32441,49 @@ var options1332 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1333 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1328, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1328, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1329, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1332, Shared: [][]Option{options228}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1331},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1330, Shared: [][]Option{options228}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1332, Shared: [][]Option{options228}},
+var subs1336 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1331, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1331, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1332, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1335, Shared: [][]Option{options228}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1334},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
 }
 
-var options1334 = []Option{
+var options1337 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -32454,7 +32495,7 @@ var options1334 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1335 = []Option{
+var options1338 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -32475,7 +32516,7 @@ var options1335 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1336 = []Option{
+var options1339 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -32504,7 +32545,7 @@ var options1336 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1337 = []Option{
+var options1340 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -32524,7 +32565,7 @@ var options1337 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1338 = []Option{
+var options1341 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -32534,7 +32575,7 @@ var options1338 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1339 = []Option{
+var options1342 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -32542,7 +32583,7 @@ var options1339 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1340 = []Option{
+var options1343 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -32561,7 +32602,7 @@ var options1340 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1341 = []Option{
+var options1344 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -32600,7 +32641,7 @@ var options1341 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1342 = []Option{
+var options1345 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -32613,7 +32654,7 @@ var options1342 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1343 = []Option{
+var options1346 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -32626,7 +32667,7 @@ var options1343 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1344 = []Option{
+var options1347 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -32646,67 +32687,67 @@ var options1344 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1345 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
+var subs1348 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1338, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1339, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1341, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1342, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1340, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1341, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1342, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1343, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1344, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1345, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1343, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1340, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1346, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1343, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Stdin: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1339, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1342, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1343, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1344, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1341, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1346, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
 }
 
-var keys1346 = names{
+var keys1349 = names{
 	"experimental.new-installer", "installer.max-workers", "installer.modern-installation", "installer.no-binary", "installer.only-binary", "installer.parallel", "installer.re-resolve", "keyring.enabled", "pypi-token.pypi", "requests.max-retries", "solver.lazy-wheel", "system-git-client", "virtualenvs.create", "virtualenvs.in-project", "virtualenvs.options.always-copy", "virtualenvs.options.no-pip", "virtualenvs.options.no-setuptools", "virtualenvs.options.system-site-packages", "virtualenvs.prefer-active-python", "virtualenvs.prompt", "virtualenvs.use-poetry-python",
 }
 
-var options1347 = []Option{
+var options1350 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -32715,7 +32756,7 @@ var options1347 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1348 = []Option{
+var options1351 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32749,7 +32790,7 @@ var options1348 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1349 = []Option{
+var options1352 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -32778,7 +32819,7 @@ var options1349 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1350 = []Option{
+var options1353 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32805,7 +32846,7 @@ var options1350 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1351 = []Option{
+var options1354 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32823,7 +32864,7 @@ var options1351 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1352 = []Program{
+var subs1355 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -32842,23 +32883,23 @@ var subs1352 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1347},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1350},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1348, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1349},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1351, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1352},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1350, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1353, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1351, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1354, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1353 = []Option{
+var options1356 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -32895,11 +32936,11 @@ var options1353 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var keys1354 = names{
+var keys1357 = names{
 	"PERLDB_OPTS", "PERLIO", "PERLLIB", "PERL_*",
 }
 
-var options1355 = []Option{
+var options1358 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -32936,7 +32977,7 @@ var options1355 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1356 = []Option{
+var options1359 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -32972,12 +33013,12 @@ var options1356 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1357 = []Alias{
+var also1360 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1358 = []Option{
+var options1361 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -33029,7 +33070,7 @@ var options1358 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1359 = []Option{
+var options1362 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -33038,7 +33079,7 @@ var options1359 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1360 = []Option{
+var options1363 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -33080,7 +33121,7 @@ var options1360 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1361 = []Option{
+var options1364 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -33120,7 +33161,7 @@ var options1361 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1362 = []Option{
+var options1365 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -33132,7 +33173,7 @@ var options1362 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1363 = []Option{
+var options1366 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -33161,14 +33202,14 @@ var options1363 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1364 = []Option{
+var options1367 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1365 = []Program{
+var subs1368 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -33177,7 +33218,7 @@ var subs1365 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1366 = []Option{
+var options1369 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -33229,7 +33270,7 @@ var options1366 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1367 = []Option{
+var options1370 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -33251,7 +33292,7 @@ var options1367 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1368 = []Option{
+var options1371 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -33260,56 +33301,56 @@ var options1368 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1369 = []Option{
+var options1372 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1370 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1367},
-	{Name: "check", Path: names{"list"}, Options: options1367},
-	{Name: "completion", Path: names{"list"}, Options: options1367},
-	{Name: "config", Path: names{"config"}, Options: options1364, Subs: subs1365, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1367},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1366, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1367},
-	{Name: "hash", Path: names{"list"}, Options: options1367},
-	{Name: "help", Path: names{"list"}, Options: options1367},
-	{Name: "index", Path: names{"list"}, Options: options1367},
-	{Name: "inspect", Path: names{"list"}, Options: options1367},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1366, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1367},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1368, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1367},
-	{Name: "show", Path: names{"list"}, Options: options1367},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1369},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1366, Named: true},
+var subs1373 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options1370},
+	{Name: "check", Path: names{"list"}, Options: options1370},
+	{Name: "completion", Path: names{"list"}, Options: options1370},
+	{Name: "config", Path: names{"config"}, Options: options1367, Subs: subs1368, Inherit: true},
+	{Name: "debug", Path: names{"list"}, Options: options1370},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1370},
+	{Name: "hash", Path: names{"list"}, Options: options1370},
+	{Name: "help", Path: names{"list"}, Options: options1370},
+	{Name: "index", Path: names{"list"}, Options: options1370},
+	{Name: "inspect", Path: names{"list"}, Options: options1370},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1370},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1371, Named: true},
+	{Name: "search", Path: names{"list"}, Options: options1370},
+	{Name: "show", Path: names{"list"}, Options: options1370},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1372},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
 }
 
-var keys1371 = names{
+var keys1374 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var keys1372 = names{
+var keys1375 = names{
 	"PIP_*",
 }
 
-var keys1373 = names{
+var keys1376 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1374 = []Alias{
+var also1377 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1375 = []Alias{
+var also1378 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1376 = []Option{
+var options1379 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33317,7 +33358,7 @@ var options1376 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1377 = []Option{
+var options1380 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33328,13 +33369,13 @@ var options1377 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1378 = []Option{
+var options1381 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1379 = []Option{
+var options1382 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33349,31 +33390,31 @@ var options1379 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1380 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1378},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1378},
-	{Name: "help", Path: names{"list"}, Options: options1378},
-	{Name: "inject", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1378},
-	{Name: "pin", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1379, Ends: true},
+var subs1383 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1381},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1381},
+	{Name: "help", Path: names{"list"}, Options: options1381},
+	{Name: "inject", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1381},
+	{Name: "pin", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1382, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1377, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1377, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1380, Named: true},
 }
 
-var options1381 = []Option{
+var options1384 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33381,7 +33422,7 @@ var options1381 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1382 = []Option{
+var options1385 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33393,7 +33434,7 @@ var options1382 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1383 = []Option{
+var options1386 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33433,28 +33474,28 @@ var options1383 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1384 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1383, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1382, Workdir: true},
+var subs1387 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1386, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
 }
 
-var options1385 = []Option{
+var options1388 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33470,13 +33511,13 @@ var options1385 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1386 = []Option{
+var options1389 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1387 = []Option{
+var options1390 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33572,51 +33613,51 @@ var options1387 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1388 = []Option{
+var options1391 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1389 = []Option{
+var options1392 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1390 = []Option{
+var options1393 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1391 = []Option{
+var options1394 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1392 = []Program{
+var subs1395 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1388, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1391, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1388, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1389, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1392, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1390, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1393, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1388, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33633,7 +33674,7 @@ var subs1392 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1391, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1394, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33653,7 +33694,7 @@ var subs1392 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1388, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33673,25 +33714,25 @@ var subs1392 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1393 = []Setting{
+var settings1396 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1394 = names{
+var keys1397 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1395 = names{
+var keys1398 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1396 = names{
+var keys1399 = names{
 	"PNPM_*",
 }
 
-var also1397 = []Alias{
+var also1400 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -33725,31 +33766,31 @@ var also1397 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1398 = []Option{
+var options1401 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1399 = []Alias{
+var also1402 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1400 = []Alias{
+var also1403 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1401 = names{
+var keys1404 = names{
 	"POETRY_*",
 }
 
-var options1402 = []Option{
+var options1405 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1403 = []Option{
+var options1406 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -33775,47 +33816,6 @@ var options1403 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 	{Names: names{"-w", "--width"}, Value: Required},
 	{Names: names{"-W", "--page-width"}, Value: Required},
-}
-
-var options1404 = []Option{
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--color"}, Value: Required},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
-}
-
-var options1405 = []Option{
-	{Names: names{"-a", "--all-files"}},
-	{Names: names{"--files"}, Value: Required},
-	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
-	{Names: names{"-o", "--to-ref", "--origin"}, Value: Required},
-	{Names: names{"--hook-stage"}, Value: Required},
-	{Names: names{"-v", "--verbose"}},
-	{Names: names{"--show-diff-on-failure"}},
-	{Names: names{"--last-commit"}},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--no-stash"}},
-	{Names: names{"--fail-fast"}},
-}
-
-var subs1406 = []Program{
-	{Name: "auto-update", Path: names{"install"}, Same: "autoupdate", Workdir: true},
-	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Workdir: true},
-	{Name: "gc", Path: names{"install"}, Workdir: true},
-	{Name: "hazmat", Path: names{"install"}, Workdir: true},
-	{Name: "help", Path: names{"install"}, Workdir: true},
-	{Name: "hook-impl", Path: names{"install"}, Workdir: true},
-	{Name: "init-templatedir", Path: names{"install"}, Workdir: true},
-	{Name: "install", Path: names{"install"}, Workdir: true},
-	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
-	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1405, Workdir: true},
-	{Name: "sample-config", Path: names{"install"}, Workdir: true},
-	{Name: "try-repo", Path: names{"install"}, Workdir: true},
-	{Name: "uninstall", Path: names{"install"}, Workdir: true},
-	{Name: "validate-config", Path: names{"install"}, Workdir: true},
-	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
 var options1407 = []Option{
@@ -36253,32 +36253,32 @@ var options1519 = []Option{
 }
 
 var subs1520 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1156}, Ends: true},
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 }
 
 var options1521 = []Option{
