@@ -80,7 +80,7 @@ func TestExplain(t *testing.T) {
 func TestExplainIsWrapped(t *testing.T) {
 	t.Setenv("COLUMNS", "")
 	long := strings.Repeat("origin ", 20)
-	_, out, _ := called(t, t.TempDir(), "explain", "--isolated", "--ask", "Bash(git push:*)", "Bash", `{"command":"git push `+long+`"}`)
+	_, out, _ := called(t, t.TempDir(), "explain", "--isolated", "Bash", `{"command":"git push `+long+`"}`)
 	for line := range strings.Lines(out) {
 		if n := len(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "the rule that would allow it: ") {
 			t.Errorf("%d cells: %s", n, line)
