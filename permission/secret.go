@@ -74,6 +74,9 @@ func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 	if err != nil {
 		return nil
 	}
+	if slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return len(form.Holes) > 0 }) {
+		return nil // names that the shell expands: pkg/*.go
+	}
 	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
 	if !a.sub.Path.Below(below, &a.sub) || !e.exists(a, below) || e.skips(a, below) {
 		return nil

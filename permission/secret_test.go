@@ -21,7 +21,7 @@ func TestSearchFindsSecrets(t *testing.T) {
 	fs := stored{files: []string{"/.env", "/src/a.go"}}
 	for line, want := range map[string]Behavior{
 		"rg -uuu SECRET": Ask, "rg --hidden SECRET": Ask, "rg -g '*' SECRET": Ask, "grep -r SECRET .": Ask, "grep -rn SECRET": Ask,
-		"rg SECRET": Allow, "rg -uuu SECRET src": Allow, "grep -rn x src": Allow, "grep -rn x --exclude=.env .": Allow, "rg --hidden -g '!.env' x": Allow, "grep x a.go": Allow, "rg --files --hidden": Allow, "git grep --untracked --no-exclude-standard SECRET": Ask, "git grep SECRET": Allow, "git status": Allow, "ls -a": Allow,
+		"rg SECRET": Allow, "rg -uuu SECRET src": Allow, "grep -rn x src": Allow, "grep -rn x --exclude=.env .": Allow, "rg --hidden -g '!.env' x": Allow, "grep x a.go": Allow, "grep -rn x src/*.go": Allow, "grep -rn x *.go": Allow, "rg --files --hidden": Allow, "git grep --untracked --no-exclude-standard SECRET": Ask, "git grep SECRET": Allow, "git status": Allow, "ls -a": Allow,
 	} {
 		if d := decideSecret(t, spec{risk: true}, line, fs); d.Behavior != want {
 			t.Errorf("%s: %s, want %v", line, outcome(d), want)
