@@ -231,11 +231,14 @@ func (sub *Subject) joined(loose bool) string {
 // possible matches an ask or deny rule against a command in all its spellings.
 func (c *commandRule) possible(sub *Subject, place Place) Match {
 	best := c.possibly(sub, place)
-	if best == Yes || !sub.reach().meets(c, place) {
-		return best
+	for _, other := range sub.placed(place.Workspace) {
+		best = max(best, c.possibly(other, place))
 	}
 	if best == No && sub.Command != nil && sub.Kind == RunCommand {
 		best = c.someRef(sub, place)
+	}
+	if best == Yes || !sub.reach().meets(c, place) {
+		return best
 	}
 	for _, other := range sub.spellings() {
 		if other.script && c.wholeProgram() {

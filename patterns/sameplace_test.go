@@ -18,6 +18,8 @@ func TestAllowCoversTheSameFile(t *testing.T) {
 		{"Bash(" + ws + "/scripts/a.sh:*)", "./scripts/a.sh", Yes},
 		{"Bash(./a.sh:*)", ws + "/a.sh", Yes},
 		{"Bash(.claude/scripts/*)", ws + "/.claude/scripts/hello", Yes},
+		{"Bash(scripts/*)", "./scripts/a.sh x", Yes},
+		{"Bash(./scripts/*)", "scripts/a.sh", Yes},
 		{"Bash(python3 scripts/a.py:*)", "python3 ./scripts/a.py", Yes},
 		{"Bash(python3 ./a.py)", "python3 " + ws + "/a.py", Yes},
 		{"Bash(python3 ./a.py)", "python3 a.py", No},
@@ -40,6 +42,9 @@ func TestAllowCoversTheSameFile(t *testing.T) {
 	} {
 		if m := first(t, rule(t, test.rule, Allow), test.line); m != test.want {
 			t.Errorf("allow %s on %q: %v, want %v", test.rule, test.line, m, test.want)
+		}
+		if m := first(t, rule(t, test.rule, Deny), test.line); test.want == Yes && m != Yes {
+			t.Errorf("deny %s on %q: %v, but allow covers it", test.rule, test.line, m)
 		}
 	}
 }

@@ -186,24 +186,25 @@ func drawUse(t *rapid.T) *use {
 	return u
 }
 
-// spellings returns the forms of a line that our rules take as the same: "npm run test" is
-// "npm test".
+// spellings returns the forms of a line that our rules take as the same.
 func spellings(u *use) []*use {
 	all := []*use{u}
 	for i := range u.commands {
-		w := u.commands[i].words
-		if len(w) < 2 || w[0] != "npm" {
-			continue
+		add := func(set func(c *command)) {
+			for _, u := range all[:len(all):len(all)] {
+				v := *u
+				v.commands = slices.Clone(u.commands)
+				set(&v.commands[i])
+				all = append(all, &v)
+			}
 		}
-		other := append([]string{"npm", "run"}, w[1:]...)
-		if w[1] == "run" {
-			other = append([]string{"npm"}, w[2:]...)
+		for _, other := range respelled(u.commands[i].words) {
+			add(func(c *command) { c.words = other })
 		}
-		for _, u := range all[:len(all):len(all)] {
-			v := *u
-			v.commands = slices.Clone(u.commands)
-			v.commands[i].words = other
-			all = append(all, &v)
+		if inner := u.commands[i].inner; inner != nil {
+			for _, other := range respelled(inner.words) {
+				add(func(c *command) { one := *inner; one.words = other; c.inner = &one })
+			}
 		}
 	}
 	for _, u := range all[:len(all):len(all)] { // without what stands before the commands
@@ -215,6 +216,26 @@ func spellings(u *use) []*use {
 		all = append(all, &v)
 	}
 	return all
+}
+
+// respelled returns the other forms of a command: "npm run test" is "npm test", and
+// "./a/b" is "a/b".
+func respelled(w []string) (others [][]string) {
+	switch {
+	case len(w) > 1 && w[0] == "npm" && w[1] == "run":
+		return [][]string{append([]string{"npm"}, w[2:]...)}
+	case len(w) > 1 && w[0] == "npm":
+		return [][]string{append([]string{"npm", "run"}, w[1:]...)}
+	case !strings.Contains(w[0], "/") || strings.Contains(w[0], ".."):
+		return nil
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(w[0], lawDir+"/"), "./")
+	for _, before := range []string{"", "./", lawDir + "/"} {
+		if other := before + name; other != w[0] && !strings.HasPrefix(name, "/") {
+			others = append(others, append([]string{other}, w[1:]...))
+		}
+	}
+	return others
 }
 
 // law is a host: settings as its file, and what it allows.
@@ -442,23 +463,6 @@ func (o *claudeOracle) bare(tool string) bool {
 	return false
 }
 
-// sameFile returns a use of one command with other paths of its program, which here are
-// allowed as the same file.
-func sameFile(u *use) []*use {
-	if len(u.commands) != 1 || !strings.Contains(u.commands[0].words[0], "/") || strings.Contains(u.commands[0].words[0], "..") {
-		return nil
-	}
-	var out []*use
-	for _, before := range []string{"", "./", lawDir + "/"} {
-		c, other := u.commands[0], *u
-		c.words = slices.Clone(c.words)
-		c.words[0] = before + strings.TrimPrefix(c.words[0], "./")
-		other.commands = []command{c}
-		out = append(out, &other)
-	}
-	return out
-}
-
 // any reports whether a rule of a list matches a use: of a deny or an ask, also one of its
 // commands, or what a command that is known to read reads.
 func (o *claudeOracle) any(list string, u *use) bool {
@@ -471,9 +475,6 @@ func (o *claudeOracle) any(list string, u *use) bool {
 			return true
 		}
 		if list == "allow" {
-			if slices.ContainsFunc(sameFile(whole), func(u *use) bool { return claudeMatches(list, rule, u) }) {
-				return true
-			}
 			continue
 		}
 		for _, c := range u.all() {

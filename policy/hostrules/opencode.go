@@ -67,21 +67,27 @@ func (c *collector) openCodeFree(r *openCode) {
 	for _, tool := range []string{"read", "glob", "grep", "list"} {
 		r.rules = append(r.rules, c.freeRule(tool, openCodeTools[tool]+"(./**)"))
 	}
-	for _, rules := range [][]string{{"Read(*.env)"}, {"Read(*.env.*)", "Read(**/*.env.*/**)"}} {
+	for _, of := range openCodeEnv {
 		r.rules = append(r.rules, ordered{e: &entry{list: patterns.Deny}, tool: "read", take: func() {
-			if !r.allowsEnv() {
-				c.freeDeny = append(c.freeDeny, rules...)
+			if !slices.ContainsFunc(r.rules, func(o ordered) bool { return o.allowsEnv(of.end) }) {
+				c.freeDeny = append(c.freeDeny, of.rules...)
 			}
 		}})
 	}
 }
 
-// allowsEnv reports whether a rule allows to read a .env file by name. A deny for all of
-// them would overrule it here, so that the others are asked about as secrets are.
-func (r *openCode) allowsEnv() bool { return slices.ContainsFunc(r.rules, namesEnv) }
+// openCodeEnv are the files that OpenCode does not read unless a rule names them, by how a
+// pattern for some of them ends. A deny for all would overrule the rule here, so that the
+// others of that kind are asked about as secrets are.
+var openCodeEnv = []struct {
+	end   string
+	rules []string
+}{{".env", []string{"Read(*.env)"}}, {".env.*", []string{"Read(*.env.*)", "Read(**/*.env.*/**)"}}}
 
-func namesEnv(o ordered) bool {
-	return o.tool == "read" && o.e.list == patterns.Allow && o.e.at.Name != "" && strings.Contains(o.e.text, ".env")
+// allowsEnv reports whether a rule of the file allows to read what a pattern with this end
+// names.
+func (o *ordered) allowsEnv(end string) bool {
+	return o.tool == "read" && o.e.list == patterns.Allow && o.e.at.Name != "" && strings.HasSuffix(o.e.text, end)
 }
 
 // outside adds the question about paths outside.
@@ -246,7 +252,7 @@ func wildcard(pattern string) *regexp.Regexp {
 // one takes a rule for one permission.
 func (r *openCode) one(e *entry, tool, pattern string) {
 	ours, known := openCodeTools[tool]
-	if namesEnv(ordered{e: e, tool: tool}) {
+	if o := (&ordered{e: e, tool: tool}); o.allowsEnv(".env") || o.allowsEnv(".env.*") {
 		before := len(r.out.Rules)
 		defer func() {
 			for i := range r.out.Rules[before:] {
