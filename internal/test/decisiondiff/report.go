@@ -264,7 +264,7 @@ func (r *report) write(out io.Writer, builds []string, show int) {
 	differ := 0
 	for _, d := range directions {
 		differ += r.count[d]
-		fmt.Fprintf(out, "%-8s %6d  by class: %s\n", d, r.count[d], most(r.classes[d], 8))
+		fmt.Fprintf(out, "%-8s %6d  by class: %s\n", d, r.count[d], most(r.classes[d], 12))
 		fmt.Fprintf(out, "%-8s %6s  by field: %s\n", "", "", most(r.paths[d], 8))
 	}
 	fmt.Fprintf(out, "same     %6d\n", r.both-differ)
