@@ -94,7 +94,7 @@ func (k realKind) here(p *client.Project, text string) string {
 	if k.name == "py" {
 		return text
 	}
-	return strings.ReplaceAll(text, "/home/dev", p.Home)
+	return strings.ReplaceAll(text, recordedHome, p.Home)
 }
 
 // drive decides the uses of one kind, one session after the other.
@@ -156,7 +156,7 @@ func (r *real) count(kind realKind, p *client.Project, u recordedUse, use client
 	r.perSession[u.Session] = append(r.perSession[u.Session], interrupts)
 	if interrupts && !u.Refused {
 		r.asked[kind.name]++
-		r.because(kind.name, why, string(u.Input))
+		r.because(kind.name, strings.ReplaceAll(why, p.Home, recordedHome), string(u.Input))
 	}
 	return nil
 }
