@@ -99,3 +99,20 @@ func TestOperandsLeaveTheirBase(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretArgumentsOfFunctions: a function of the line that is given a secret is asked
+// about, whatever its body does with its parameters. Others need nothing.
+func TestSecretArgumentsOfFunctions(t *testing.T) {
+	for line, want := range map[string]Behavior{
+		`f() { echo $1; }; f "$NPM_TOKEN"`:             Deny, // nobody is there to be asked
+		`f() { cat <<< "$1"; }; f $GH_TOKEN`:           Deny,
+		`f() { echo "$@"; }; x=$GH_TOKEN; f "a $x"`:    Deny,
+		`f() { echo $1; }; f a`:                        Allow,
+		`f() { echo $1; }; f "${NPM_TOKEN:+is there}"`: Allow,
+	} {
+		v, _ := evaluator(t, spec{risk: true, unlisted: UnlistedRisk}, nil)
+		if res := can(t, v, using("Bash", line)); res.Behavior != want {
+			t.Errorf("%s: %v, %s", line, res.Behavior, res.Reason)
+		}
+	}
+}

@@ -64,10 +64,12 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		w.ever = joinEnvirons(w.ever, (*environ)(nil).given(f.assigns, w.unit.dialect))
 	}
 	if s.funcs[name.Text] && f.from < 0 {
-		a.Need = NeedNone
 		a.Reason = "a function of this line"
 		a.function = true
 		a.Environment = a.Environment || holdsSecret(words) // its positional parameters
+		if !a.Environment {
+			a.Need = NeedNone
+		}
 		w.add(a)
 		if w.unit.moves {
 			return same(s.in(unknown()))
