@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // reach holds the programs that the spellings of a command may name. Rules for other
@@ -34,8 +35,8 @@ func reachOf(sub *Subject) *reach {
 	}
 	name := lastSegment(a.Words[0].Text)
 	entry := program.Spellings(a.Program, name)
-	if initDirs[path.Dir(a.Words[0].Text)] {
-		return &reach{any: true}
+	if initDirs[path.Dir(a.Words[0].Text)] || entry != nil && len(entry.Subs) > 0 && len(a.Words) > 1 && !isSubcommand(&a.Words[1]) {
+		return &reach{any: true} // the second: it is spelled without what stands before the subcommand
 	}
 	if entry == nil || a.Program == nil || entry != program.Lookup(name) {
 		return newReach(name, entry, a.Program != nil)
@@ -47,6 +48,9 @@ func reachOf(sub *Subject) *reach {
 	reaches.Store(entry, r)
 	return r
 }
+
+// isSubcommand reports whether the word behind a program is certainly no option.
+func isSubcommand(w *shell.Word) bool { return w.Known() && !strings.HasPrefix(w.Text, "-") }
 
 // newReach follows the spellings of a program with an entry, which may be nil, from name
 // to name. The words of a program that the catalogue lacks may be commands themselves.

@@ -44,6 +44,10 @@ func TestReachHoldsAllSpellings(t *testing.T) {
 		}
 		for _, sub := range entry.Subs {
 			check(name, sub.Name, "x")
+			check(name, "--an-option", sub.Name, "x")
+			for i := range entry.Options {
+				check(name, entry.Options[i].Names[0], "v", sub.Name, "x")
+			}
 			check(name+"-"+sub.Name, "x")
 		}
 		for _, odd := range []string{name + "3.12", name + ".exe", "/etc/init.d/" + name, name + "@1"} {

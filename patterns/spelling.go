@@ -132,7 +132,7 @@ func (s spelling) otherForms(entry *program.Program) []spelling {
 // with a wildcard, which are compared as text: git push for git -C x push.
 func (s spelling) withoutGlobals() []spelling {
 	words := s.sub.Command.Words
-	if len(words) < 2 || words[1].Known() && !strings.HasPrefix(words[1].Text, "-") {
+	if len(words) < 2 || isSubcommand(&words[1]) {
 		return nil
 	}
 	have, sure := s.sub.read(), s.sure
