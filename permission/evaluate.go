@@ -49,6 +49,7 @@ const (
 	readsCredential        // a credential of a person would be read
 	protectsFile           // a protected file would be changed, and no rule spells it out
 	noSandbox              // the tool use asks to run outside the sandbox
+	unread                 // a limit kept a part of the line from being read
 	forPerson              // the tool use is a question itself
 	forced                 // ToolUse.ForceAsk
 	deniedBy               // a rule
@@ -73,7 +74,7 @@ const (
 // held reports whether the answer is an ask that no later layer can lift.
 func (a answer) held() bool {
 	switch a.reason {
-	case limitReached, guardsFile, readsCredential, protectsFile, noSandbox, forPerson, forced:
+	case limitReached, guardsFile, readsCredential, protectsFile, noSandbox, unread, forPerson, forced:
 		return true
 	case mayCover:
 		return a.rule.list() == patterns.Deny

@@ -56,7 +56,21 @@ func (e *evaluation) hardest() (held answer, at int) {
 			}
 		}
 	}
+	if !held.given() { // else a rule says more
+		return e.unreadPart()
+	}
 	return held, at
+}
+
+// unreadPart returns the guard's ask for a part of the line that a limit kept from being
+// read: it may be catastrophic, or change the policy, whatever allows it.
+func (e *evaluation) unreadPart() (answer, int) {
+	for i := range e.acts {
+		if does := e.acts[i].does; e.acts[i].sub.Kind == patterns.Hidden && does != nil && does.Why.Cause.IsLimit() {
+			return answer{behavior: Ask, layer: LayerGuard, reason: unread}, i
+		}
+	}
+	return answer{}, 0
 }
 
 // first returns the answer of the first layer that has a soft answer to an

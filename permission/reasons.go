@@ -202,6 +202,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s%s, which decides what the agent may do", e.acts[i].changes(), e.guarded(&e.acts[i]))
 	case readsCredential:
 		return append(append(b, e.shown(&e.acts[i])...), ", which may hold a person's credentials"...)
+	case unread:
+		return append(b, e.acts[i].does.Why.String()...)
 	case protectsFile:
 		return e.appendLifting(append(b, e.acts[i].changes()...), i)
 	case notListedThere:
@@ -311,6 +313,7 @@ var fixedWords = [...]string{
 	catastrophic:    "catastrophic command: ",
 	readsCredential: "it reads ",
 	noSandbox:       "it asks to run outside the sandbox",
+	unread:          "a part of the command was not checked: ",
 	forPerson:       "only a person can answer this",
 	forced:          "the request itself requires a person's decision",
 	deniedBy:        "denied by rule ",

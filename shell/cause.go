@@ -70,6 +70,16 @@ func (c Cause) advised() bool {
 	return false
 }
 
+// IsLimit reports whether a limit, or a failure of the reader, kept text of the line from
+// being read, so that it may hold any command at all.
+func (c Cause) IsLimit() bool {
+	switch c {
+	case causeTooLong, causeNUL, causeBrackets, causeReaderFailed, causeTooMuch, causeTextRefused, causeTextDeep, causeDeep:
+		return true
+	}
+	return false
+}
+
 // String returns the words without the names, "" for a number that is not a cause.
 func (c Cause) String() string { return strings.ReplaceAll(c.row().words, gap, "…") }
 
