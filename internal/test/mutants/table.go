@@ -3057,8 +3057,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "nothing lifts a demanded question but an answer to it", File: "permission/evaluate.go",
-		Old:  `protectsFile, noSandbox, forPerson, forced:`,
-		New:  `protectsFile, noSandbox, forPerson:`,
+		Old:  `protectsFile, noSandbox, unread, forPerson, forced:`,
+		New:  `protectsFile, noSandbox, unread, forPerson:`,
 		Test: "TestForceKeepsNothing",
 	},
 	{
