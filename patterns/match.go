@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -100,25 +101,35 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 }
 
 // runsHere reports whether the words of a command mean what they mean in the
-// directory of the rule's file. A program that is given by a relative path is
-// another one elsewhere, and so may be what a line of several commands runs.
+// directory of the rule's file, or in the workspace if the rule has none. A program that
+// is given by a relative path is another one elsewhere, and so may be what a line of
+// several commands runs.
 func (r *Rule) runsHere(sub *Subject) bool {
 	a := sub.Command
-	switch {
-	case r.source.Dir == "":
-		return true
-	case a == nil || len(a.Words) == 0:
-		return false
+	if a == nil || len(a.Words) == 0 {
+		return r.source.Dir == ""
 	}
-	if !besideFile(a.Words[0].Text) {
+	switch {
+	case r.source.Dir == "" && r.command.matchLine(sub):
+		return true // the whole line says where it is
+	case !besideFile(a.Words[0].Text) && !sub.runsFile():
 		return true
 	}
 	for i := range a.Dirs {
-		if !a.Dirs[i].Known() || path.Clean(a.Dirs[i].Text) != r.source.Dir {
+		if !a.Dirs[i].Known() || !r.isHere(path.Clean(a.Dirs[i].Text)) {
 			return false
 		}
 	}
 	return len(a.Dirs) > 0
+}
+
+// isHere reports whether a directory is that of the rule's file or, if the rule has none,
+// part of the workspace, whose files all count alike.
+func (r *Rule) isHere(dir string) bool {
+	if r.source.Dir != "" {
+		return dir == r.source.Dir
+	}
+	return isBelow(dir, r.place.Workspace) || slices.ContainsFunc(r.place.Roots, func(root string) bool { return isBelow(dir, root) })
 }
 
 // besideFile reports whether a program is given by a relative path.

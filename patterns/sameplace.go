@@ -40,6 +40,12 @@ func (sub *Subject) scriptAt() int {
 	return 1
 }
 
+// runsFile reports whether an interpreter is given a program file by a relative path.
+func (sub *Subject) runsFile() bool {
+	at := sub.scriptAt()
+	return at >= 0 && !path.IsAbs(sub.Command.Words[at].Text)
+}
+
 func (sub *Subject) placedAt(at int, workspace string) []*Subject {
 	words := sub.Command.Words
 	file := words[at].Text

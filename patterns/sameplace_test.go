@@ -39,11 +39,22 @@ func TestAllowCoversTheSameFile(t *testing.T) {
 		{"Bash(awk x:*)", "awk ./x", No},
 		{"Bash(rm x)", "rm ./x", No},
 		{"Bash(node a.js x)", "node a.js ./x", No},
+		{"Bash(./scripts/a.sh:*)", "cd /tmp; ./scripts/a.sh", No},
+		{"Bash(scripts/a.sh:*)", "(cd /tmp && scripts/a.sh)", No},
+		{"Bash(./scripts/a.sh:*)", "cd $x; ./scripts/a.sh", No},
+		{"Bash(./scripts/a.sh:*)", "env -C /tmp ./scripts/a.sh", No},
+		{"Bash(bash scripts/a.sh:*)", "cd /tmp && bash scripts/a.sh", No},
+		{"Bash(perl x.pl:*)", "cd /tmp; perl x.pl", No},
+		{"Bash(perl x.pl:*)", "cd sub && perl x.pl", Yes},
+		{"Bash(./scripts/a.sh:*)", "cd sub && ./scripts/a.sh", Yes},
+		{"Bash(cd /tmp && ./a.sh)", "cd /tmp && ./a.sh", Yes},
 	} {
-		if m := first(t, rule(t, test.rule, Allow), test.line); m != test.want {
+		subs := commands(test.line)
+		last := subs[len(subs)-1]
+		if m := rule(t, test.rule, Allow).match(last, Query{}); m != test.want {
 			t.Errorf("allow %s on %q: %v, want %v", test.rule, test.line, m, test.want)
 		}
-		if m := first(t, rule(t, test.rule, Deny), test.line); test.want == Yes && m != Yes {
+		if m := rule(t, test.rule, Deny).match(last, Query{}); test.want == Yes && m != Yes {
 			t.Errorf("deny %s on %q: %v, but allow covers it", test.rule, test.line, m)
 		}
 	}
