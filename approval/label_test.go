@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/program"
@@ -344,9 +345,7 @@ var policies = []lists{
 
 // The label of every rung says exactly what its rules match.
 func TestLabels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	c := compared{rules: map[string]int{}}
 	rungs := 0
 	for _, use := range everyUse(t) {
@@ -375,9 +374,7 @@ func TestLabels(t *testing.T) {
 // Every rung, once kept, makes the evaluator allow what caused the ask, and no
 // rung holds a rule that must not be kept.
 func TestRungsAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	rungs := 0
 	for i, use := range everyUse(t) {
 		for _, l := range []lists{policies[i%4], policies[(i+1)%4]} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -89,9 +90,7 @@ func eachRule(v *permission.Evaluator, uses []permission.ToolUse, f func(use per
 // for programs that have such commands nor of those for the corpora. Without
 // tiers a rung may match the command that was asked about, but no other.
 func TestRungsReachNoTier3(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	for _, profile := range []risk.Profile{risk.Default, risk.Terminal} {
 		all, uses := dangers(t, profile), everyUse(t)
 		for _, d := range all {
@@ -149,9 +148,7 @@ func TestRungsReachNoOverride(t *testing.T) {
 // TestRungsAreNoDanger: no rung holds a rule that lint would report as
 // dangerous: one that runs whatever it is given, or that matches tier 3.
 func TestRungsAreNoDanger(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	tier3 := dangers(t, risk.Default)
 	forbidden := map[string]bool{"everything": true, "whole-program": true, "runs-program": true, "runs-script": true, "wrapper": true}
 	uses := append(everyUse(t), using("Bash: kill 1234"), using("Bash: wipefs x"))

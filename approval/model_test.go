@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -280,9 +281,7 @@ func someTerms(t *rapid.T) Terms {
 
 // Thousands of generated sequences, most of which begin with valid terms.
 func TestAgreesWithTheReference(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 200 {
 			var events []Event
@@ -300,9 +299,7 @@ func TestAgreesWithTheReference(t *testing.T) {
 // Every sequence of four events from a small alphabet, for one and for two
 // approvers.
 func TestEverySmallSequence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	at := epoch.Add(time.Second)
 	event := func(k Kind, by Principal) Event { return Event{Kind: k, At: at, ID: "1", Digest: "d", By: by} }
 	alphabet := []Event{

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // back returns the seqs of records before one, the newest first, at most n at a time.
@@ -33,9 +35,7 @@ func back(t *testing.T, data []byte, before uint64, n int, most int64, f *Filter
 // TestScanBack: the pages from the end have each record once, the newest first, also
 // where a line is longer than what is read at once, or is none.
 func TestScanBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	_, data, _ := thousand(t)
 	lines := slices.Collect(bytes.Lines(data))
 	long := bytes.Replace(lines[499], []byte(`"command":"`), []byte(`"command":"`+strings.Repeat("x", 3*backChunk)), 1)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // thousand returns a record of 1,000 lines, with all kinds of records but torn.
@@ -88,9 +90,7 @@ var every = flag.Bool("every", false, "every byte by all bits, every pair of lin
 // every byte) to another value (-every: by each bit, and all) is found, and its
 // line or the next is named.
 func TestEveryByte(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	_, data, end := thousand(t)
 	all := states(t, data)
 	lines := slices.Collect(bytes.Lines(data))
@@ -149,9 +149,7 @@ func TestEveryCut(t *testing.T) {
 // swapped with its neighbour or another one (-every: with each). The lines
 // before it are unchanged; a tenth of the cases is read in full by Verify.
 func TestEveryLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	path, data, end := thousand(t)
 	all := states(t, data)
 	lines := slices.Collect(bytes.Lines(data))
@@ -188,9 +186,7 @@ func TestEveryLine(t *testing.T) {
 // TestSampledBytes: a change in every tenth line (-every: in each) is found by
 // Verify, as a check of TestEveryByte, which reads only a part.
 func TestSampledBytes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	path, data, _ := thousand(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	at := 0
@@ -291,7 +287,7 @@ func TestHeadElsewhere(t *testing.T) {
 	}
 }
 
-// TestHeadRemoved: whoever cuts a record and removes its head is found out for ever: the
+// TestHeadRemoved: a record that was cut and lost its head stays marked as such: the
 // next writer records that there was none.
 func TestHeadRemoved(t *testing.T) {
 	path, data, _ := thousand(t)
@@ -425,9 +421,7 @@ func TestOldForm(t *testing.T) {
 // TestTorn: what a crash leaves is kept, ended and recorded, and the chain
 // continues, wherever in the line the crash was.
 func TestTorn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	whole := filepath.Join(t.TempDir(), "log")
 	l := open(t, whole)
 	for range 3 {

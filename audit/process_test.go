@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // The test binary acts as a process that writes to a record: AUDIT_WRITE is the
@@ -67,9 +69,7 @@ func process(t *testing.T, n int, path, setting string) *exec.Cmd {
 
 // TestTwoProcesses: two processes write to one record at the same time.
 func TestTwoProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	n := 500
 	if *every {
 		n = 10_000
@@ -96,9 +96,7 @@ func TestTwoProcesses(t *testing.T) {
 // line, contains everything that was reported as recorded, and can be
 // continued. It is killed at a random moment while a second process writes.
 func TestKilledWriter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	kills := 10
 	switch {
 	case *every:

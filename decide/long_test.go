@@ -5,14 +5,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // TestConversation: 50 turns with 500 tool uses, of which 100 are asked about and
 // answered in another order, lose nothing, and memory is steady.
 func TestConversation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	c := start(t, options{})
 	var early, late uint64
 	allowed, denied := 0, 0
@@ -74,9 +74,7 @@ func heap() uint64 {
 
 // TestSlowReader: a client that reads nothing until it has written much gets all of it.
 func TestSlowReader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	c := start(t, options{rules: "allow = [\"Bash\", \"Write\"]"})
 	const n, size = 16, 256 << 10
 	for i := range n { // much more than a pipe holds

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // ok returns the result of a request that must not fail.
@@ -219,9 +221,7 @@ func TestOutcome(t *testing.T) {
 
 // TestSessionsAtOnce: several engines of a process write one record, whose chain holds.
 func TestSessionsAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	c := start(t, options{})
 	const sessions, uses = 20, 50
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -82,9 +83,7 @@ func TestFoldedIsWithheld(t *testing.T) {
 // Where a rule may be kept, every part that asks is on the screen, however the lines are
 // mixed and however small the screen is.
 func TestNoPartThatAsksIsHidden(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	offered := 0
 	for range 400 {

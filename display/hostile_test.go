@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // whole returns everything that a person may see of an Ask, in every form.
@@ -89,9 +91,7 @@ func TestEditsThatGrow(t *testing.T) {
 
 // The agent chooses how much there is to show, but not how much work that is.
 func TestManyEdits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	file := numbered(100_000)
 	var steps []any
 	for i := range 20_000 {

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -331,9 +332,7 @@ func mess(r *rand.Rand, n int) string {
 // Every byte of the input can be read from the screen, or the screen says how
 // many are left out.
 func TestEveryByteIsShown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		recoverable(t, mess(r, 12), mess(r, 40), 20+r.IntN(110))
@@ -388,9 +387,7 @@ func editShown(t *testing.T, file, old, text string, all bool, width int) {
 }
 
 func TestEveryEditIsShown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
 		file := mess(r, 40)
@@ -413,9 +410,7 @@ func FuzzEdit(f *testing.F) {
 
 // A new file content is shown as a diff that produces it.
 func TestEveryWriteIsShown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		before := mess(r, 60)

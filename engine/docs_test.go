@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // maxProgram is the longest program of docs/sdks.md, in lines that are not blank.
@@ -22,9 +23,7 @@ const maxProgram = 30
 // under the policy of the page: it prints what the page says and leaves a record
 // that is whole.
 func TestDocsProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	found := blocks(t)
 	program, want := found["go"][0], found["text"][0]
 	if formatted, err := format.Source([]byte(program)); err != nil || string(formatted) != program {

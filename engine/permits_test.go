@@ -393,8 +393,8 @@ func TestReaches(t *testing.T) {
 	}
 }
 
-// TestPermitFound: what was found where it is withheld is kept with the plan, for whoever
-// builds the walls.
+// TestPermitFound: the plan keeps what was found at each withheld path, so that the builder
+// of the walls can compare.
 func TestPermitFound(t *testing.T) {
 	e, dirs := walled(t, `deny = ["Read(.env)"]`)
 	if err := os.WriteFile(filepath.Join(e.Place.Workspace, ".env"), nil, 0o600); err != nil {

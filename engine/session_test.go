@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -171,9 +172,7 @@ func TestResume(t *testing.T) {
 // TestResumeLaw: a session that ends and goes on at random decides as one that does
 // not, answer for answer.
 func TestResumeLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	lines := []string{"npm i", "npm ci", "npm x", "npm y", "npm i && npm ci", opaque, "cat $X", "ls"}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 15))

@@ -390,10 +390,10 @@ func TestCodexCloses(t *testing.T) {
 	}
 }
 
-// slow is an input that does not come.
-type slow struct{ ctx context.Context }
+// silent is an input that does not come.
+type silent struct{ ctx context.Context }
 
-func (s slow) Read([]byte) (int, error) {
+func (s silent) Read([]byte) (int, error) {
 	<-s.ctx.Done()
 	return 0, s.ctx.Err()
 }
@@ -402,7 +402,7 @@ func (s slow) Read([]byte) (int, error) {
 func TestLate(t *testing.T) {
 	for _, h := range hosts.All() {
 		var out, errs bytes.Buffer
-		code := hook.Main(t.Context(), hook.Options{Host: h, Env: func(string) string { return "" }, Limit: 20 * time.Millisecond}, slow{t.Context()}, &out, &errs)
+		code := hook.Main(t.Context(), hook.Options{Host: h, Env: func(string) string { return "" }, Limit: 20 * time.Millisecond}, silent{t.Context()}, &out, &errs)
 		if o := (hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Code: code}); runs(h.Name, o) {
 			t.Errorf("%s: %+v", h.Name, o)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // denyAll denies whatever the recorded payloads do.
@@ -91,9 +92,7 @@ func member(change func(r *rand.Rand, o map[string]any, key string)) func(*rand.
 // Whatever a payload is changed to, what is denied does not run: an answer that the host
 // takes as an allow is one.
 func TestMutated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	m := newMachine(t, denyAll)
 	m.noSync = true
 	count := 60

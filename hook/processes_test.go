@@ -19,6 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -189,9 +190,7 @@ func TestAtOnce(t *testing.T) {
 // Hooks that are killed at any moment leave a session and a record that can be read, and
 // no answer counts more often than it does.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	kills := 20
 	if os.Getenv("AW_LONG") != "" {
 		kills = 200

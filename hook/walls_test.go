@@ -17,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // tester is a test, or a check of one.
@@ -322,9 +323,7 @@ func TestWallsOfOthers(t *testing.T) {
 // TestLawWalls: with walls and without a proof, a session allows what it allows without
 // them, and nothing else.
 func TestLawWalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	with, without := newMachine(t, wallsPolicy), newMachine(t, strings.Replace(wallsPolicy, "on", "off", 1))
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -185,9 +186,7 @@ func TestShapes(t *testing.T) {
 // TestShapesUnderDeny checks that a rule that denies the beginning of a line denies it
 // however long it is, and wherever the rule stands among others.
 func TestShapesUnderDeny(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	slow.Test(t)
 	p := shapePolicy(t)
 	backwards := *p
 	rules := slices.Clone(p.Deny.Rules())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
@@ -24,9 +25,7 @@ const (
 // the spellings that its program and the shell have, and decides it under rules that
 // deny what it does. None is allowed.
 func TestGeneratedDenied(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	seed, err := strconv.ParseUint(os.Getenv("AW_SEED"), 10, 64)
 	if err != nil {
 		seed = 13

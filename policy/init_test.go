@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // allKits is a project with every kit.
@@ -73,9 +74,7 @@ func skeletons(t *testing.T) map[string]fstest.MapFS {
 // TestStarting checks that every starting policy loads without a warning or a
 // finding of lint.
 func TestStarting(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	projects := map[string]fstest.MapFS{"nothing": {}, "all": allKits, "broken": {
 		"package.json": {Data: []byte("{")}, "Makefile": {Data: []byte("\x00")}, "mise.toml": {Data: []byte("[tasks.\n[tasks]\n=\n")}, "composer.json": {Data: []byte("[]")}, "deno.json": {},
 	}}
@@ -128,9 +127,7 @@ func TestStartingOfSkeletons(t *testing.T) {
 // TestStartingLetsWork checks that everyday command lines are allowed under a
 // starting policy, and that those that destroy, send or reveal secrets are not.
 func TestStartingLetsWork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	spec, err := Parse(Starting(allKits, true), FileName)
 	if err != nil {
 		t.Fatal(err)

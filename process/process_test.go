@@ -21,6 +21,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // playing is set when the test binary plays one of the programs that are run; its
@@ -354,9 +356,7 @@ func TestNotStarted(t *testing.T) {
 
 // At the limit the whole group ends, including a process that ignores SIGTERM.
 func TestLimit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	for limit := 2 * time.Second; ; limit *= 2 { // until it is long enough for all three to start
 		c := newCensus(t)
@@ -445,13 +445,13 @@ func TestDeserter(t *testing.T) {
 	c.dead(all)
 }
 
-// slow reads nothing until the program has ended.
-type slow struct {
+// unread reads nothing until the program has ended.
+type unread struct {
 	bytes.Buffer
 	ended chan struct{}
 }
 
-func (s *slow) Write(p []byte) (int, error) {
+func (s *unread) Write(p []byte) (int, error) {
 	<-s.ended
 	return s.Buffer.Write(p)
 }
@@ -461,7 +461,7 @@ func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	c := newCensus(t)
 	cmd := c.command("much")
-	out := &slow{ended: make(chan struct{})}
+	out := &unread{ended: make(chan struct{})}
 	cmd.Stdout = out
 	go func() {
 		c.dead(c.born(1))

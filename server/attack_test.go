@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -215,9 +216,7 @@ func TestPaths(t *testing.T) {
 // TestIdleConnections: thousands of connections on which nobody says who he is keep nobody
 // out, and end no request that is under way. Nor do those of a credential that rest.
 func TestIdleConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it opens thousands of connections")
-	}
+	slow.Test(t)
 	const many = 4200
 	p := listenWith(t, Options{}, sendTimes{header: time.Hour, body: time.Hour})
 	ann, _ := p.token(RolePerson, "", "ann")

@@ -15,9 +15,9 @@ const (
 	maxKnown     = 3072
 )
 
-// conns is a listener whose connections are limited. One more than the limit closes the one
-// that has been idle for the longest time, so that whoever opens many keeps nobody out, and
-// those on which a credential was given have room of their own.
+// conns is a listener with a limit of connections. At the limit the one that has been idle
+// longest is closed, so that a client with thousands of them shuts nobody out. Connections
+// on which a credential was given have a limit of their own.
 type conns struct {
 	net.Listener
 

@@ -72,7 +72,7 @@ func TestExported(t *testing.T) {
 		{"export V; echo x | while read -r V; do npm ls; done", "V>npm"},
 		{"V=x; export V; npm ls", "V>npm"},
 
-		// what may be there already, because a program obeys it
+		// names that a program reads, so they may be exported already
 		{"AWS_PROFILE=x; aws s3 ls", "AWS_PROFILE>aws"},
 		{"GOPATH=x; git status", "GOPATH>git"},
 		{"for PGHOST in a b; do pg_isready; done", "PGHOST>pg_isready"},

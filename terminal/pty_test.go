@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // server is the variable with which the test program is a server that is killed.
@@ -210,9 +212,7 @@ func TestHeldOpen(t *testing.T) {
 // TestSlowReader: what a program wrote before its end is read, however long the pieces
 // take to be stored.
 func TestSlowReader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	var got int
 	c, err := open(bashLine("head -c 20000 /dev/zero"), t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}, size{}, func(p []byte) {
 		if got == 0 {
@@ -235,9 +235,7 @@ func TestSlowReader(t *testing.T) {
 
 // TestUnread: what a program does not read does not keep the person waiting.
 func TestUnread(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	c, s := opened(t, "stty raw -echo; echo ready; exec sleep 1000")
 	s.until(t, "ready")
 	var err error

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // shut is a file system with directories that cannot be listed, or entered.
@@ -72,9 +74,7 @@ func TestShut(t *testing.T) {
 // TestLongPaths: what lies deeper than a path can name is withheld with the nearest directory
 // that can be named, and there is a plan.
 func TestLongPaths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	for _, name := range []string{"secret.pem", "x.go", "d/e/f/g.pem", ".git/HEAD", ".git/objects/x", ".env", "to -> /home/me/ws/.env"} {
 		for length := MaxPath - 20; length < MaxPath+20; length++ {
 			deep := "/home/me/ws/deep"

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -37,9 +38,7 @@ func (r *remembering) List(dir string) (*Listing, error) {
 // TestPlanner: a plan that is made after others is what it would be without them, whatever
 // has changed meanwhile: files, the rules of the session, its mode, the policy.
 func TestPlanner(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 0))
 	policies := []*permission.Policy{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/hallucinate"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -172,9 +173,7 @@ func made(t testing.TB, commands []string, deny []string) *List {
 // made from its earlier ones refuses less than 1 % (S2-32). The harsher splits,
 // which test commands that never ran before, are only logged.
 func TestFalsePositives(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	all := occurrences(t)
 	if len(all) < 400 {
 		t.Fatalf("%d commands", len(all))
@@ -214,9 +213,7 @@ var deniedFlags = []string{"--no-verify", "--ignore-scripts", "--experimental-lo
 // TestDetection: every wrong line that is made from an accepted one is refused
 // (S2-32).
 func TestDetection(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	all := occurrences(t)
 	halves := splits(all)
 	for _, name := range []string{"run", "step"} {

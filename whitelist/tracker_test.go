@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -546,9 +547,7 @@ func TestSeveralAtOnce(t *testing.T) {
 // TestKill: a counting process is killed at a random moment. Every event that
 // it reported as stored is counted once; one in progress may be.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	tr := newTracker(t, 1<<30)
 	counted := 0
 	for range *kills {

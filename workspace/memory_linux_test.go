@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
@@ -45,9 +46,7 @@ func ticked(t *testing.T, dir string) {
 // TestMemory: with a memory of what was there, a glance says of every name what a look at
 // it says, whatever has changed meanwhile.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	root, probes := t.TempDir(), t.TempDir()
 	dir, err := os.Open(root)
 	if err != nil {
@@ -173,9 +172,7 @@ func TestUnsettled(t *testing.T) {
 
 // TestMemoryIsBounded: of many directories not all are kept.
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	m := new(Memory)
 	for i := range 10 {
 		m.keep(fmt.Sprint(i), &directory{of: &walls.Listing{Entries: make([]walls.Entry, maxNames/4)}})

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // programs are both programs, beside each other, and a person's home.
@@ -65,9 +67,7 @@ func (p *programs) hears(command string, args ...string) (code int, out, errs st
 // TestBothPrograms checks the small program as a host starts it: what it answers, what it
 // leaves to the other one, and that nothing runs if that is missing.
 func TestBothPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	p := build(t)
 	hook := []string{"hook", "claude", "--approvals", "none"}
 	long := "echo " + strings.Repeat("x", 20_000) // which no pipe holds before it is read

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // elsewhere runs agent-wrapper approvals in another process.
@@ -49,9 +50,7 @@ func succeeds(t *testing.T, home, want string, args ...string) {
 
 // TestApprovalsElsewhere: what one terminal asks, another answers; the first counts.
 func TestApprovalsElsewhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	home := t.TempDir()
 	uses := []string{bash("npm install left-pad"), bash("git push"), bash("git push -f"), bash("npm install express")}

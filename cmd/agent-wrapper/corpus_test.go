@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
@@ -90,9 +91,7 @@ func manyRows(t testing.TB) []byte {
 // TestManyRows: each of 10,000 rows has an answer. How long that takes, BenchmarkCheckRows
 // measures.
 func TestManyRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	rows := manyRows(t)
 	if got, want := bytes.Count(answered(t, rows), []byte("\n")), bytes.Count(rows, []byte("\n")); got != want {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // sdk is a client of decide.
@@ -91,9 +93,7 @@ func rounds() int {
 // are read, has everything denied that waits; the record is whole, says nothing was
 // allowed that was asked, and the next start works.
 func TestDecideClientKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	home := t.TempDir()
 	for round := range rounds() {
@@ -132,9 +132,7 @@ func TestDecideClientKilled(t *testing.T) {
 // TestDecideKilled: a decide that is killed at any moment leaves a record that the next
 // one goes on with.
 func TestDecideKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	home := t.TempDir()
 	for range rounds() {

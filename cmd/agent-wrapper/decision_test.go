@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -78,9 +79,7 @@ risk = "safe"
 // TestOneDecision: the same tool use under the same policy gets the same decision
 // from every command that decides tool uses of agents.
 func TestOneDecision(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	for _, f := range matrixFixtures {
 		t.Run(f.name, func(t *testing.T) {
 			dir := layFixture(t, f.policy, f.list, f.usual)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 const root = "../../"
@@ -84,9 +86,7 @@ func anchors(text string) map[string]bool {
 // TestLinks: each relative link of each page leads to a file and a heading that are
 // there, and each page for readers can be reached from docs/README.md.
 func TestLinks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	pages := sources(t, isPage)
 	to := map[string][]string{}

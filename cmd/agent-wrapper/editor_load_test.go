@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -44,9 +45,7 @@ func procStatus(t *testing.T, pid int, key string) int {
 // TestEditorConversation: 50 turns with 500 tool uses and 100 questions, answered out of
 // order: nothing is lost, and the program does not grow.
 func TestEditorConversation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	const turns, perTurn = 50, 10
 	c := talks(t, "--ask", "Bash(npm:*)", "--allow", "Bash")
@@ -129,9 +128,7 @@ func recorded(t *testing.T, audit string) []decision {
 // TestEditorBurst: what the agent writes as fast as it can, long and odd, arrives whole
 // and in order; the agent waits for a slow reader, and the program does not grow.
 func TestEditorBurst(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	const lines = 10_000
 	odd := strings.Repeat("x\x00\u2028\ufffd\U0001f600\"\\", 64)
@@ -218,9 +215,7 @@ func children(pid int) []int {
 // TestEditorFaults: whatever happens at a random moment, no tool use runs that was not
 // decided and recorded, everything ends, and the next start works.
 func TestEditorFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	n := 4
 	if os.Getenv("AW_LONG") != "" {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 var execKills = flag.Int("exec-kills", 10, "how often exec is killed")
@@ -115,9 +117,7 @@ func (k *killed) notesStray() {
 // record, the record verifies, and the next run removes the private files that
 // were left.
 func TestKilledExec(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	k := &killed{t, withStub(t)}
 	if err := os.WriteFile(filepath.Join(k.home, "bin/kubectl"), []byte(noting), 0o700); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // kubectlStub is the kubectl of these tests: it records each call, prints what it
@@ -314,9 +315,7 @@ func TestExecAsksBesideInput(t *testing.T) {
 // At the time limit everything that the command started ends, and the terminal is
 // usable.
 func TestExecLimit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	x := script(t, withStub(t), "x --allow Bash --timeout 1s -- 'exec kubectl x wait'", "read -r line; echo \"still <$line>\"")
 	x.wait("ended after 1s: the time limit")
@@ -330,9 +329,7 @@ func TestExecLimit(t *testing.T) {
 
 // A signal to exec ends the command, and the private files are removed.
 func TestExecSignalled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	x := script(t, withStub(t), "agent-wrapper exec --kubeconfig config --temp-dir --allow Bash -- 'pwd > ~/temp; exec kubectl x wait' & wait $!; echo \"code $?\"")
 	x.wait("ready\n")

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
@@ -258,9 +259,7 @@ func mixed(seed uint64) (gates []gateOf, words map[string][]string, want [][]str
 // TestNothingUnauthorised: of a plan of good and bad gates exactly the good ones
 // run, with exactly their words, each after its decision was recorded.
 func TestNothingUnauthorised(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	for _, mode := range []string{"strict", "permissive"} {
 		s := newSite(t, fmt.Sprintf(siteList, mode, 1000, false), siteRules)
@@ -360,9 +359,7 @@ func TestPlanRefused(t *testing.T) {
 // without a recorded decision, has counted what the whitelist denied, and stays
 // paused once it is paused.
 func TestKilledExecute(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	gates, words, _ := mixed(11)
 	free := newSite(t, fmt.Sprintf(siteList, "strict", 1_000_000, false), siteRules)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -302,9 +303,7 @@ func TestExitAsks(t *testing.T) {
 // TestExitAnswers: each answer counts for the very tool use that was asked about last,
 // as long as it says, and for nothing else.
 func TestExitAnswers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	for _, tt := range []struct{ name, answer, want, later string }{
 		{"once", "allow_once", "allow deny", "deny"},
@@ -332,9 +331,7 @@ func TestExitAnswers(t *testing.T) {
 
 // TestExitHoles: what the original let through beside an answer is asked about.
 func TestExitHoles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	t.Run("a tool that nobody was asked about", func(t *testing.T) {
 		p := newPlugin(t)

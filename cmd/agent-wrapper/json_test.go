@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/protocol"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
@@ -188,9 +189,7 @@ func TestJSONSchema(t *testing.T) {
 
 // TestJSON: each command prints one object by its schema, and one by that of errors.
 func TestJSON(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	schema := jsonSchema(t)
 	for name, row := range jsonCommands {
 		t.Run(name, func(t *testing.T) {

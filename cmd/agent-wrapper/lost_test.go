@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // headless returns the program in a home of its own, without a terminal.
@@ -64,9 +66,7 @@ func verified(t *testing.T, cmd *exec.Cmd, audit string) {
 // TestLostOutput: a run whose standard output fails, from the start or when its
 // reader exits, ends with a message and runs nothing more.
 func TestLostOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	uses := []string{bash("git status"), bash("git log")}
 	lost := func(t *testing.T, cmd *exec.Cmd, complaints *bytes.Buffer, audit string, allowed int) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // mistakes is a document: what a newcomer types, and what the program says to it. Its
@@ -45,9 +46,7 @@ type mistakeFile struct {
 // Every message names what is wrong and says what to do, in words that are not those
 // of a library.
 func TestMistakes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	doc, err := os.ReadFile(mistakes)
 	if err != nil {
 		t.Fatal(err)

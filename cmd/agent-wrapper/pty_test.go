@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"os"
 	"os/exec"
@@ -60,9 +61,7 @@ func started(t *testing.T, home string, args ...string) *terminal {
 
 func startedBy(t *testing.T, home, kind string, cmd *exec.Cmd) *terminal {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes a pseudo-terminal")
-	}
+	slow.Test(t)
 	cmd.Env = append(os.Environ(), append([]string{"HOME=" + home, "TERM=" + kind, "NO_COLOR=1", "LC_ALL=C.UTF-8", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "VISUAL="}, cmd.Env...)...)
 	master, slave, err := pty.Open()
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/picture"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/screen"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
@@ -385,9 +386,7 @@ func (r *reader) finishes(d deed) string {
 // and the pictures show. A command that deeds does not know is a failure, and so is one
 // that is in another place.
 func TestReadme(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	home := newHome(t)
 	first := sitDown(t, home)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/server"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
@@ -185,9 +186,7 @@ func TestPersonsTokenDoesNotAsk(t *testing.T) {
 
 // With the service gone, refusing or lying, and nobody here, what is asked is denied.
 func TestNoServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	s := newAtServer(t)
 	for name, tt := range map[string]struct {
 		url, token string

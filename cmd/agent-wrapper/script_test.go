@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 func TestMain(m *testing.M) {
@@ -63,9 +64,7 @@ func heedSignals() {
 // One user story a file, with the real output of the program; go test -update
 // rewrites it.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: golden.Updating(),

@@ -15,15 +15,14 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // TestServe: one line says that the server is ready; it decides, and ends on a signal
 // with its record closed. A second one on the same state is refused.
 func TestServe(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	secret := strings.TrimSpace(ranAs(t, 0, "serve", "token", "create", "--role", "agent", "--name", "bot", "--state", state))

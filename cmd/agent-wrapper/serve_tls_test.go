@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
@@ -62,9 +63,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 // TestServeTLS: with a certificate nothing is said in the clear, and a client that does not
 // know who has signed it says nothing.
 func TestServeTLS(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	cert, key, roots := certificate(t)
 	state := filepath.Join(t.TempDir(), "state")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // talking starts a conversation with the pretend agent.
@@ -207,9 +208,7 @@ func startedAndOver(t *testing.T, home string, args ...string) (code int, shown 
 // An agent that is killed, in the midst of what turn ever, is told of, the prompt is in the
 // line again, and the next one starts it again.
 func TestTalkKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Setenv("PRETEND_SESSION", "5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90")
 	random := rand.New(rand.NewPCG(1, 0))
 	x := talking(t, t.TempDir())

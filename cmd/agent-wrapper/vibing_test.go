@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -37,9 +38,7 @@ var meant = []string{
 
 // TestVibingRows holds the program to the rows, or the page to the reason.
 func TestVibingRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	text, err := os.ReadFile("../../testdata/cases/vibing.jsonl")
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // roleVar makes the test binary play a host.
@@ -118,9 +120,7 @@ func expect(t *testing.T, got map[string]string, want map[state]string, of ...st
 // TestProveOpen: a hook that allows everything, none at all, and one that others stop
 // the tools for, are found out.
 func TestProveOpen(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Run("allows everything", func(t *testing.T) {
 		m := person(t, hookBlock, "#!/bin/sh\necho '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'\n")
 		expect(t, proved(t, m, byShell, bySubagent), map[state]string{allowing: "got through, ok", answering: "RAN, red", killed: "stopped, ok"}, byShell, bySubagent)
@@ -153,9 +153,7 @@ func TestProveOpen(t *testing.T) {
 }
 
 func TestProve(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	m := person(t, hookBlock, standIn(t))
 	before := listed(t, m.Home)
 	expect(t, proved(t, m), map[state]string{

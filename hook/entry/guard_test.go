@@ -15,6 +15,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // bash returns the path of bash. On a machine of CI it must be there.
@@ -68,9 +70,7 @@ func (w fakeHook) limit() time.Duration {
 // TestGuard: with a real bash, with GNU timeout and without, a hook that fails in
 // whatever way denies, and one that answers is not changed.
 func TestGuard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	shell := bash(t)
 	dir := filepath.Join(t.TempDir(), "it's a dir")
@@ -161,9 +161,7 @@ func (w fakeHook) check(t *testing.T, code int, out, errs string) {
 // TestGuardInBash: in the shell that crush has in it, which is mvdan.cc/sh, too; also
 // where there is no bash.
 func TestGuardInBash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	bash(t)
 	dir := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // driver loads the plugin as OpenCode does and runs one hook. It prints the arguments
@@ -102,9 +104,7 @@ func TestPluginAllows(t *testing.T) {
 // TestPluginThrows: everything else throws, and the words of the hook are those of the
 // error.
 func TestPluginThrows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	t.Parallel()
 	for hook, want := range map[string]string{
 		"":                                        "cannot be started",

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // TestMain lets the test binary act as a process that is killed.
@@ -113,9 +115,7 @@ func (m *Machine) files(t *testing.T) map[string]string {
 // was or as it was to be; the same command then ends the work, and what was before comes
 // back byte for byte.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	t.Parallel()
 	done, _, _ := furnished(t)
 	finish(t, done, "install")

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // kept lists the exported names that no other package of the project uses, by
@@ -30,9 +32,7 @@ var kept = map[string][]string{
 // methods that an interface may call, and constants declared in a group with a
 // used one. Struct fields are not checked.
 func TestExportedIsUsed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	p := load(t)
 	unused := map[string]bool{}
 	for _, pkg := range p.declaring() {

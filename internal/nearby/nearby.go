@@ -34,8 +34,8 @@ func prefixes(all ...string) (out []netip.Prefix) {
 }
 
 // Is reports whether an address is one of this machine, of its link or of a private
-// network, and returns it as a rule would name it. What is at such an address trusts
-// whoever reaches it, and any name can be made to lead there.
+// network, and returns it as a rule would name it. Services at such an
+// address often trust every client, and anybody's DNS can point a name at it.
 func Is(ip netip.Addr) (plain netip.Addr, near bool) {
 	plain = unwrapped(ip)
 	for _, network := range networks {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
 )
@@ -119,9 +120,7 @@ func commands(ctx context.Context, s store.Store, session, id string) error {
 // TestKill: whatever a server said that it stored is there after it was killed at a
 // random moment while another one writes, and nothing is consumed again.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills programs")
-	}
+	slow.Test(t)
 	kills := 10
 	if *every {
 		kills = 200

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -240,9 +241,7 @@ func (w *holdWorld) isPaused() string {
 // directory in which it runs, once for each run. What the hook was decided for is
 // decided and recorded once.
 func TestHoldLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	ops := rapid.SampledFrom([]string{"go", "go", "go", "go", "go", "go", "wait", "wait", "cancel", "pause"})
 	names := rapid.SampledFrom([]string{"u1", "u2", "u3"})
 	commands := rapid.SampledFrom([]string{"ls", "ls", "ls late", "ls deny", "ls late deny", "ls never", "cd a", "cd a", "cd late"})

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
@@ -138,9 +139,7 @@ func TestShellsHidden(t *testing.T) {
 
 // TestShellsEnd: a run ends although what builds the walls does not answer any more.
 func TestShellsEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{}, nil }, func(*launch) {})
 	const command = "echo begun; sleep 1000"
 	g.allows("id", command, "", "")

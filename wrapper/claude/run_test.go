@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -529,9 +530,7 @@ func TestForeignLines(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("x", 1<<20)
 		var seen int

@@ -162,8 +162,8 @@ func check(ctx context.Context, program string, rows []row, flags []string) outc
 
 func show(tool string, input json.RawMessage) string { return tool + " " + string(input) }
 
-// recordedHome is the home directory of recorded tool uses. That of a task has the same
-// path below the task's directory.
+// recordedHome is the home directory in recorded tool uses. Each task has one at the same
+// path below its own directory.
 const recordedHome = "/home/dev"
 
 // explained returns the task of explaining each tool use of the rows in a project with

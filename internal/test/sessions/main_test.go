@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
 // TestSessions holds the figures of docs/proof/sessions.txt, and which uses did not
 // become what they ideally would.
 func TestSessions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	dir, err := tempDir()
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +36,7 @@ func TestSessions(t *testing.T) {
 // TestAttacks holds which attacks on other policies run under that of init. Each of
 // them is argued in docs/proof/init-attacks.md.
 func TestAttacks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	slow.Test(t)
 	dir, err := tempDir()
 	if err != nil {
 		t.Fatal(err)

@@ -33,40 +33,35 @@ func TestExchanged(t *testing.T) {
 	}
 	r, err := engine.Load(engine.Options{Dir: root, Dirs: &engine.Dirs{State: t.TempDir()}, NoRecord: true, Isolated: true})
 	must(t, err)
-	b, err := unix.Open(filepath.Join(root, "p/b"), unix.O_PATH|unix.O_CLOEXEC, 0) // what has no secret: there, the file of one inside cannot be moved
+	b, err := unix.Open(filepath.Join(root, "p/b"), unix.O_PATH|unix.O_CLOEXEC, 0) // the directory that has no secret at first
 	must(t, err)
 	defer unix.Close(b)
 	done := make(chan struct{})
 	ended := make(chan struct{}, 2)
 	at := func(name string) string { return filepath.Join(root, name) }
-	go func() {
+	loop := func(step func(i int)) {
 		defer func() { ended <- struct{}{} }()
 		for i := 0; ; i++ {
 			select {
 			case <-done:
 				return
 			default:
+				step(i)
 			}
-			_ = unix.Renameat2(unix.AT_FDCWD, at("p/a"), unix.AT_FDCWD, at("p/b"), unix.RENAME_EXCHANGE)
-			if i%7 == 0 {
-				_ = unix.Renameat2(unix.AT_FDCWD, at("p/b"), unix.AT_FDCWD, at("p/c/d"), unix.RENAME_EXCHANGE)
-			}
-			wander(20 * (i % 5))
 		}
-	}()
-	go func() {
-		defer func() { ended <- struct{}{} }()
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			default:
-			}
-			_ = unix.Linkat(unix.AT_FDCWD, at("decoy"), b, ".env", 0)
-			wander(40 * (i % 3))
-			_ = unix.Unlinkat(b, ".env", 0)
+	}
+	go loop(func(i int) {
+		_ = unix.Renameat2(unix.AT_FDCWD, at("p/a"), unix.AT_FDCWD, at("p/b"), unix.RENAME_EXCHANGE)
+		if i%7 == 0 {
+			_ = unix.Renameat2(unix.AT_FDCWD, at("p/b"), unix.AT_FDCWD, at("p/c/d"), unix.RENAME_EXCHANGE)
 		}
-	}()
+		wander(20 * (i % 5))
+	})
+	go loop(func(i int) {
+		_ = unix.Linkat(unix.AT_FDCWD, at("decoy"), b, ".env", 0)
+		wander(40 * (i % 3))
+		_ = unix.Unlinkat(b, ".env", 0)
+	})
 	began, refused := 0, map[string]int{}
 	for range *starts {
 		plan, err := r.Walls(root)
