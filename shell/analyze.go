@@ -152,10 +152,10 @@ func (w *walker) aside(text string, s *scope) []Action {
 	}
 	x := newWalker(w.opt, "")
 	x.quick, x.recurse, x.unit = true, x, &unit{dialect: w.unit.dialect}
-	x.depth, x.steps, x.again = w.depth+1, w.steps, w.again
+	x.depth, x.steps, x.again, x.parts = w.depth+1, w.steps, w.again, w.parts
 	_, _ = x.settled(text, w.unit.dialect, s)
 	actions := x.facts.Actions
-	w.steps, w.again = x.steps, x.again
+	w.steps, w.again, w.parts = x.steps, x.again, x.parts
 	x.free()
 	return actions
 }

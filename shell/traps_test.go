@@ -193,6 +193,11 @@ func TestTrapSize(t *testing.T) {
 	if f.Actions[0].Words[0].Text != "rm" {
 		t.Error("what was read before the limit is lost")
 	}
+	// Text that is read only for what it may write counts for the line.
+	f = Analyze("sh -c \"agent-wrapper "+strings.Repeat("a;", 1200)+"$x\"; "+strings.Repeat("a;", 2000), Options{})
+	if f.Failed == nil || !f.Failed.Cut {
+		t.Errorf("a line whose text has 1,200 commands beside 2,000 is read whole: %d actions", len(f.Actions))
+	}
 }
 
 // Bash drops NUL bytes; the parser may stop or continue at one.
