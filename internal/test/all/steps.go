@@ -315,8 +315,9 @@ func programs(r *runner) {
 	r.goTest("-run", "^$", "-bench", "Share", "-benchtime", "5000x", "-count", "3", "./wrapper/claude")
 }
 
-// hooks feeds 10,000 mutated payloads to the hook of each host, runs 200 hooks of one
-// session at once, and kills 200. The short forms are among the unit tests.
+// hooks feeds 10,000 mutated payloads to the hook of each host and 10,000 long lines to
+// one, runs 200 hooks of one session at once, and kills 200. The short forms are among the
+// unit tests.
 func hooks(r *runner) {
 	if !r.long {
 		r.printf("hooks: 10,000 mutated payloads a host, 200 at once and 200 kills in the long form only\n")
