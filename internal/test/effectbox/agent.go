@@ -277,6 +277,7 @@ type agentEnd struct {
 func startAgent(c *Config) (*agentEnd, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{agentEnv + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.Home, "LC_ALL=C.UTF-8", "TMPDIR=/tmp", "GOGC=400"}
+	cmd.Env = append(cmd.Env, c.Env...)
 	cmd.Dir, cmd.Stderr = c.Dir, os.Stderr
 	id := uint32(c.user())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: id, Gid: id}}

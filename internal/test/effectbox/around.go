@@ -3,12 +3,14 @@
 package effectbox
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -32,12 +34,18 @@ func connect() error {
 
 // around are the services.
 type around struct {
-	mu   sync.Mutex
-	said []string // what came in
+	mu     sync.Mutex
+	said   []string // what came in
+	packet int      // a socket that gets every packet
 }
 
 func surround() (*around, error) {
-	a := &around{}
+	all := uint16(syscall.ETH_P_ALL)
+	packet, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, int(all<<8|all>>8))
+	if err != nil {
+		return nil, err
+	}
+	a := &around{packet: packet}
 	for _, at := range [][2]string{{"tcp", ":" + ServicePort}, {"unix", ServiceRun}, {"unix", ServiceSrv}, {"unix", ServiceName}} {
 		l, err := net.Listen(at[0], at[1])
 		if err != nil {
@@ -99,6 +107,28 @@ func (a *around) seen() (string, error) {
 	return "", fmt.Errorf("/proc/net/dev has no lo: %w", err)
 }
 
+// Stranger is the address, and Strange a part of the names, of hosts that nobody trusts.
+const (
+	Stranger = "192.0.2.1"
+	Strange  = "example"
+)
+
+// strange returns the packets since the last call that go to a stranger, or that name one.
+func (a *around) strange() (found []string) {
+	stranger := net.ParseIP(Stranger).To4()
+	buf := make([]byte, 64<<10)
+	for {
+		n, _, err := syscall.Recvfrom(a.packet, buf, syscall.MSG_DONTWAIT)
+		if err != nil {
+			return found
+		}
+		const link, to = 14, 16 // of a frame, and of IPv4
+		if p := buf[:n]; n >= link+to+4 && (p[link]>>4 == 4 && bytes.Equal(p[link+to:link+to+4], stranger) || bytes.Contains(p, []byte(Strange)) || shows(p)) {
+			found = append(found, fmt.Sprintf("%.80q", p[link:]))
+		}
+	}
+}
+
 // network finds what reached the services and the interface.
 func (s *server) network(o *Outcome, before string) error {
 	after, err := s.around.seen()
@@ -114,5 +144,8 @@ func (s *server) network(o *Outcome, before string) error {
 		o.breach(Reached, what)
 	}
 	s.around.said = nil
+	if found := s.around.strange(); len(found) > 0 {
+		o.breach(Sent, fmt.Sprint(len(found), " packets, the first: ", found[0]))
+	}
 	return nil
 }

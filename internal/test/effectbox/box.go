@@ -61,6 +61,8 @@ type Config struct {
 	// the machine is then itself, and no start is logged. Scripts are more programs.
 	Agent   bool
 	Scripts map[string]string
+	// Env are more variables of the environment of lines.
+	Env []string
 	// Setuid are programs of the machine, by name, that are in /opt as root's, and act as
 	// root whoever starts them.
 	Setuid []string

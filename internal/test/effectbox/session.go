@@ -62,6 +62,7 @@ const (
 	Shown     = "shown"     // its content is in the output, or in a file
 	Reached   = "reached"   // a service outside was
 	Packets   = "packets"   // an interface outside saw some
+	Sent      = "sent"      // packets went to a host that nobody trusts, or named one
 	Left      = "left"      // a process was
 	System    = "system"    // mounts, the name of the host or shared memory have changed
 )
