@@ -3,6 +3,7 @@
 package permission
 
 import (
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -159,6 +160,20 @@ func shapePolicy(t testing.TB) *Policy {
 		deny: "Read(./.env); Read(secrets/**); Edit(*.lock); Bash(rm:*); Bash(pnpm run test:*); Bash(git branch -D:*); Bash(kubectl delete * -n prod); WebFetch(evil.example)"}).policy(t)
 }
 
+// proportionate decides a use of so many bytes, and says so if it allocated more than is in
+// proportion.
+func proportionate(p *Policy, use *ToolUse, size int) (d Decision, over string) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d = Evaluate(p, nil, use, fakeFS{}, nil)
+	runtime.ReadMemStats(&after)
+	n, bytes := int(after.Mallocs-before.Mallocs), int(after.TotalAlloc-before.TotalAlloc)
+	if n > 300_000+4*size || bytes > 64<<20+size<<9 {
+		over = fmt.Sprintf("%d allocations of %d KB", n, bytes>>10)
+	}
+	return d, over
+}
+
 // TestShapes decides lines of growing length that repeat one thing, and checks that the
 // work grows no faster than the line: what it allocates, which does not depend on the
 // machine.
@@ -168,13 +183,9 @@ func TestShapes(t *testing.T) {
 		for _, size := range []int{1 << 10, 8 << 10, 64 << 10} {
 			use := using("Bash", shapeLine(name, size))
 			use.Dir = workspace
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			d := Evaluate(p, nil, &use, fakeFS{}, nil)
-			runtime.ReadMemStats(&after)
-			n, bytes := int(after.Mallocs-before.Mallocs), int(after.TotalAlloc-before.TotalAlloc)
-			if n > 300_000+4*size || bytes > 64<<20+size<<9 {
-				t.Errorf("%s, %d KB: %d allocations of %d KB", name, size>>10, n, bytes>>10)
+			d, over := proportionate(p, &use, size)
+			if over != "" {
+				t.Errorf("%s, %d KB: %s", name, size>>10, over)
 			}
 			if d.Behavior == Allow && size > 8<<10 && !runsNothing[name] {
 				t.Errorf("%s, %d KB: allowed", name, size>>10)
