@@ -7812,62 +7812,62 @@ var programs = [...]Program{
 	{Name: "arping", Options: options1364},
 	{Name: "fping", Options: options1364},
 	{Name: "pinky", Options: options1365, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1366, Subs: subs1373, Risk: 148, Secrets: 3, Settings: settings618, Harmless: keys1374, Prints: keys341, Variables: keys1375, Ignored: keys1376, Also: also1377, Facts: Packaged, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1366, Subs: subs1373, Settings: settings618, Harmless: keys1374, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1366, Subs: subs1373, Risk: 148, Settings: settings618, Harmless: keys1374, Also: also1378, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1379, Subs: subs1383, Risk: 148},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1384, Risk: 40, Ends: true},
+	{Name: "pip", Operands: Unread, Options: options1366, Subs: subs1374, Risk: 148, Secrets: 3, Settings: settings618, Harmless: keys1375, Prints: keys341, Variables: keys1376, Ignored: keys1377, Also: also1378, Facts: Packaged, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1366, Subs: subs1374, Risk: 148, Settings: settings618, Harmless: keys1375, Also: also1379, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1380, Subs: subs1384, Risk: 148},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1385, Risk: 40, Ends: true},
 	{Name: "pkgutil", Risk: 149, Wordless: true},
 	{Name: "pkill", Options: options1363, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1387, Facts: Packaged, Workdir: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1388, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1161, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1161, Safe: true},
 	{Name: "plutil", Risk: 150, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1388, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1389},
-	{Name: "pnpm", Style: Exact, Options: options1390, Subs: subs1395, Risk: 151, Secrets: 3, Settings: settings1396, Harmless: keys1397, Aside: keys1398, Variables: keys1399, Also: also1400, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1401, Also: also1402, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 152, Also: also1403, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Risk: 153, Secrets: 29, Settings: settings267, Harmless: keys1349, Variables: keys1404, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1405, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1406, Shared: [][]Option{options8}, Safe: true},
+	{Name: "pmap", Operands: Names, Options: options1389, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1390},
+	{Name: "pnpm", Style: Exact, Options: options1391, Subs: subs1396, Risk: 151, Secrets: 3, Settings: settings1397, Harmless: keys1398, Aside: keys1399, Variables: keys1400, Also: also1401, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1402, Also: also1403, Ends: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 152, Also: also1404, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Risk: 153, Secrets: 29, Settings: settings267, Harmless: keys1349, Variables: keys1405, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1406, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1407, Shared: [][]Option{options8}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "prek", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1407, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1408, Facts: InShell, Special: "echo"},
-	{Name: "printenv", Options: options1409, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1410, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1411, Risk: 36, Ends: true},
+	{Name: "prettier", Operands: Reads, Options: options1408, Prints: keys530, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1409, Facts: InShell, Special: "echo"},
+	{Name: "printenv", Options: options1410, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1411, Risk: 3, Facts: InShell, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1412, Risk: 36, Ends: true},
 	{Name: "profiles", Risk: 154, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1412, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1413, Prints: keys1414},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1415, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1415, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1416, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1413, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1414, Prints: keys1415},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1416, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1416, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1417, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1417, Risk: 48, Variables: keys1418, Facts: Outside | Interactive, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1419, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "psql", Options: options1418, Risk: 48, Variables: keys1419, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1420, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1221, Risk: 155, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1405, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1420},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1406, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1421},
 	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 156, Facts: Outside},
 	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 157},
 	{Name: "pveceph", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 158, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1423, Risk: 159, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1424, Risk: 159, Facts: Outside},
 	{Name: "pvenode", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
 	{Name: "ha-manager", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1426, Risk: 161, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1427, Risk: 161, Facts: Outside},
 	{Name: "pvesm", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pmxcfs", Style: Joined, Options: options227, Shared: [][]Option{options228}},
@@ -7882,85 +7882,85 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 163},
 	{Name: "pveum", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 164, Facts: Outside},
 	{Name: "pveversion", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 165},
-	{Name: "pwd", Style: POSIX, Options: options1427, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1428},
-	{Name: "compileall", Operands: Outputs, Options: options1428},
-	{Name: "pycodestyle", Operands: Reads, Options: options1429, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options1429, Workdir: true},
-	{Name: "pyflakes3", Operands: Reads, Options: options1429, Workdir: true},
-	{Name: "pydoc", Options: options1430},
-	{Name: "pydocstyle", Operands: Reads, Options: options1431, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options1432, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "pyproject-build", Operands: Loads, Options: options1433},
-	{Name: "build", Operands: Loads, Options: options1433},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1434, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1434, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1434, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1434, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pyre", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "pytype", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "xenon", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "pyroma", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "interrogate", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "safety", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "pip-audit", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "ty", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "zuban", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "cfn-lint", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "curlylint", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "refurb", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "slotscheck", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "import-linter", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "lint-imports", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "deptry", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "proselint", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "vale", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "stubtest", Operands: Unread, Options: options1435, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options1436, Facts: Packaged, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options1436, Facts: Packaged, Workdir: true},
-	{Name: "pytest", Options: options1437, Settings: settings1438, Harmless: keys1439, Variables: keys1440, Also: also1441, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1437, Settings: settings1438, Harmless: keys1439, Variables: keys1440, Also: also1442, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1434, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1448, Risk: 145, Also: also1449, Facts: Outside},
+	{Name: "pwd", Style: POSIX, Options: options1428, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1429},
+	{Name: "compileall", Operands: Outputs, Options: options1429},
+	{Name: "pycodestyle", Operands: Reads, Options: options1430, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options1430, Workdir: true},
+	{Name: "pyflakes3", Operands: Reads, Options: options1430, Workdir: true},
+	{Name: "pydoc", Options: options1431},
+	{Name: "pydocstyle", Operands: Reads, Options: options1432, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options1433, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "pyproject-build", Operands: Loads, Options: options1434},
+	{Name: "build", Operands: Loads, Options: options1434},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pyre", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "pytype", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "xenon", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "pyroma", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "interrogate", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "safety", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "pip-audit", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "ty", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "zuban", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "cfn-lint", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "curlylint", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "refurb", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "slotscheck", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "import-linter", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "lint-imports", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "deptry", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "proselint", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "vale", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "stubtest", Operands: Unread, Options: options1436, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options1437, Facts: Packaged, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options1437, Facts: Packaged, Workdir: true},
+	{Name: "pytest", Options: options1438, Settings: settings1439, Harmless: keys1440, Variables: keys1441, Also: also1442, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1438, Settings: settings1439, Harmless: keys1440, Variables: keys1441, Also: also1443, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1449, Risk: 145, Also: also1450, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 68, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options552, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1290, Subs: subs1451, Workdir: true},
-	{Name: "rails", Options: options1452, Subs: subs1455, Also: also1456, Workdir: true, Abbreviates: true},
+	{Name: "radon", Operands: Unread, Options: options1290, Subs: subs1452, Workdir: true},
+	{Name: "rails", Options: options1453, Subs: subs1456, Also: also1457, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options571, Subs: subs578, Facts: Outside, Inherit: true},
-	{Name: "rake", Options: options1457, Also: also1458, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1459, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1459, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1458, Also: also1459, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1460, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1460, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "rbd", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 166, Facts: Outside},
-	{Name: "rc-service", Operands: Unread, Also: also1460, Facts: Outside},
-	{Name: "invoke-rc.d", Operands: Unread, Also: also1460, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1461, Subs: subs1463, Risk: 167, Variables: keys1464, Facts: Outside},
+	{Name: "rc-service", Operands: Unread, Also: also1461, Facts: Outside},
+	{Name: "invoke-rc.d", Operands: Unread, Also: also1461, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1462, Subs: subs1464, Risk: 167, Variables: keys1465, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1465, Risk: 2, Facts: InShell, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1466, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1466, Risk: 2, Facts: InShell, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1467, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options954, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1467, Risk: 168, Secrets: 31, Prints: keys1468, Variables: keys1469, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1183, Also: also1470, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "redis-cli", Options: options1468, Risk: 168, Secrets: 31, Prints: keys1469, Variables: keys1470, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 37, Wordless: true},
 	{Name: "repoquery", Risk: 169, Wordless: true},
 	{Name: "resolvectl", Options: options522, Risk: 170, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1471, Subs: subs1475, Facts: Outside, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1472, Subs: subs1476, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options256, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7986,65 +7986,65 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1476, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1477, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options955, Shared: [][]Option{options8}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options955, Shared: [][]Option{options8}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1477},
-	{Name: "del", Operands: Outputs, Options: options1477},
-	{Name: "trash", Operands: Outputs, Options: options1477},
-	{Name: "trash-put", Operands: Outputs, Options: options1477},
-	{Name: "del-cli", Operands: Outputs, Options: options1477},
-	{Name: "shx", Operands: Outputs, Options: options1477},
-	{Name: "cpx", Operands: Outputs, Options: options1477},
-	{Name: "cpy", Operands: Outputs, Options: options1477},
-	{Name: "ncp", Operands: Outputs, Options: options1477},
-	{Name: "mkdirp", Operands: Outputs, Options: options1477},
-	{Name: "copyfiles", Operands: Outputs, Options: options1477},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1477},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1476},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1478, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1479, Shared: [][]Option{options8}, Risk: 171, Also: also1480},
-	{Name: "grm", Operands: Writes, Options: options1479, Shared: [][]Option{options8}, Risk: 171, Also: also1481},
-	{Name: "rmdir", Operands: Writes, Options: options1482, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1483, Workdir: true},
+	{Name: "rimraf", Operands: Outputs, Options: options1478},
+	{Name: "del", Operands: Outputs, Options: options1478},
+	{Name: "trash", Operands: Outputs, Options: options1478},
+	{Name: "trash-put", Operands: Outputs, Options: options1478},
+	{Name: "del-cli", Operands: Outputs, Options: options1478},
+	{Name: "shx", Operands: Outputs, Options: options1478},
+	{Name: "cpx", Operands: Outputs, Options: options1478},
+	{Name: "cpy", Operands: Outputs, Options: options1478},
+	{Name: "ncp", Operands: Outputs, Options: options1478},
+	{Name: "mkdirp", Operands: Outputs, Options: options1478},
+	{Name: "copyfiles", Operands: Outputs, Options: options1478},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1478},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1477},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1479, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1480, Shared: [][]Option{options8}, Risk: 171, Also: also1481},
+	{Name: "grm", Operands: Writes, Options: options1480, Shared: [][]Option{options8}, Risk: 171, Also: also1482},
+	{Name: "rmdir", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1484, Workdir: true},
 	{Name: "route", Operands: Unread, Risk: 172, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 173},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1484, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options1485, Workdir: true},
+	{Name: "rspec", Options: options1485, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options1486, Workdir: true},
 	{Name: "rsync", Operands: Transfer, Options: options1298, Risk: 174, Prints: keys279},
-	{Name: "rubocop", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1486, Workdir: true},
+	{Name: "rubocop", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1487, Workdir: true},
 	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1487, Subs: subs1491, Risk: 175, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 40, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1493, Shared: [][]Option{options8}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1494, Risk: 40, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1488, Subs: subs1492, Risk: 175, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1493, Risk: 40, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1494, Shared: [][]Option{options8}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1495, Risk: 40, Stdin: true},
 	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1221, Also: also272, Workdir: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1495, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1496, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1497, Subs: subs1501, Risk: 176, Settings: settings1502, Variables: keys1503, Also: also1504},
-	{Name: "s3cmd", Risk: 177, Variables: keys1505, Facts: Outside, Wordless: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1496, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1497, Facts: Editor},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1498, Subs: subs1502, Risk: 176, Settings: settings1503, Variables: keys1504, Also: also1505},
+	{Name: "s3cmd", Risk: 177, Variables: keys1506, Facts: Outside, Wordless: true},
 	{Name: "samu", Operands: Unread, Options: options1251, Workdir: true, Obeys: "build.ninja"},
 	{Name: "sar", Risk: 178, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
@@ -8079,7 +8079,7 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1506, Risk: 179},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1507, Risk: 179},
 	{Name: "scons", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "waf", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "tup", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
@@ -8105,24 +8105,24 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1507, Risk: 180, Facts: Outside, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1508, Prints: keys1509, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1508, Prints: keys1509, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1508, Prints: keys1509, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1508, Prints: keys1509, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1508, Prints: keys1509, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1510, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1511},
+	{Name: "scp", Operands: Transfer, Options: options1508, Risk: 180, Facts: Outside, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1511, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1512},
 	{Name: "scutil", Operands: Unread, Risk: 181, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1512, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1513, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 182, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 183, Also: also1513, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1514, Subs: subs1515, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1516, Facts: Outside},
-	{Name: "seq", Options: options1517, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 184, Also: also1518, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
-	{Name: "set", Style: POSIX, Options: options1519, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1520, Risk: 36, Ends: true},
+	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 183, Also: also1514, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1515, Subs: subs1516, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1517, Facts: Outside},
+	{Name: "seq", Options: options1518, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 184, Also: also1519, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "set", Style: POSIX, Options: options1520, Risk: 2, Facts: InShell, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1521, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 133},
 	{Name: "userdel", Operands: Unread, Risk: 133},
 	{Name: "groupadd", Operands: Unread, Risk: 133},
@@ -8136,144 +8136,144 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 133},
 	{Name: "addgroup", Operands: Unread, Risk: 133},
 	{Name: "delgroup", Operands: Unread, Risk: 133},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1521, Facts: InShell},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1521, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1522, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1523, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1522, Facts: InShell},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1522, Facts: InShell},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1523, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1524, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 185},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1524, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1525, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options866, Risk: 133, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 186},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1525, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1526, Prints: keys1527, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1528, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1529, Shared: [][]Option{options8}, Risk: 68},
-	{Name: "shuf", Operands: Reads, Options: options1530, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 187, Also: also1531},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1526, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1527, Prints: keys1528, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1529, Risk: 2, Facts: InShell, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1530, Shared: [][]Option{options8}, Risk: 68},
+	{Name: "shuf", Operands: Reads, Options: options1531, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 187, Also: also1532},
 	{Name: "sips", Risk: 188, Wordless: true},
 	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 189, Secrets: 33, Facts: Outside},
-	{Name: "slabtop", Options: options1532},
-	{Name: "sleep", Options: options1533, Shared: [][]Option{options8}, Risk: 190, Safe: true},
+	{Name: "slabtop", Options: options1533},
+	{Name: "sleep", Options: options1534, Shared: [][]Option{options8}, Risk: 190, Safe: true},
 	{Name: "smartctl", Operands: Unread, Risk: 191},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 192, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options901, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1534, Risk: 14, Prints: keys279},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1535, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1535, Risk: 14, Prints: keys279},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1536, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options960, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 193},
-	{Name: "sphinx-build", Operands: InOut, Options: options1536, Workdir: true},
+	{Name: "sphinx-build", Operands: InOut, Options: options1537, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options961, Shared: [][]Option{options8}, Risk: 37, Here: true},
-	{Name: "sponge", Operands: Outputs, Options: options1537, Shared: [][]Option{options8}, Facts: Editor},
+	{Name: "sponge", Operands: Outputs, Options: options1538, Shared: [][]Option{options8}, Facts: Editor},
 	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 194, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1538, Subs: subs1541, Inherit: true, Workdir: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Risk: 48, Prints: keys1033, Variables: keys1543, Facts: Interactive, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1542, Risk: 48, Prints: keys1033, Variables: keys1543, Facts: Interactive, Stdin: true},
+	{Name: "sqlfluff", Operands: Unread, Options: options1539, Subs: subs1542, Inherit: true, Workdir: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Risk: 48, Prints: keys1033, Variables: keys1544, Facts: Interactive, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Risk: 48, Prints: keys1033, Variables: keys1544, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 68, Wordless: true},
 	{Name: "ss", Options: options1249, Risk: 195, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1544, Risk: 14, Prints: keys1240, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1545, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1546, Ends: true},
-	{Name: "ssh-copy-id", Options: options1547, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1548, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1549, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1550, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1551},
-	{Name: "stat", Operands: Names, Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1553, Prints: keys1554, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1555, Risk: 27, Ends: true, Plain: true},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1545, Risk: 14, Prints: keys1240, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1546, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1547, Ends: true},
+	{Name: "ssh-copy-id", Options: options1548, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1549, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1550, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1551, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1552},
+	{Name: "stat", Operands: Names, Options: options1553, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1554, Prints: keys1555, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1556, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options65, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1556, Risk: 5, Prints: keys341, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1557, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1558, Shared: [][]Option{options8}},
-	{Name: "stubgen", Operands: Reads, Options: options1559, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1560, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1561, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1557, Risk: 5, Prints: keys341, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1558, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1559, Shared: [][]Option{options8}},
+	{Name: "stubgen", Operands: Reads, Options: options1560, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1561, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1562, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options526, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1562, Risk: 40},
-	{Name: "svgo", Operands: Outputs, Options: options1563, Workdir: true},
-	{Name: "svn", Risk: 196, Settings: settings1564, Also: also1565, Wordless: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1563, Risk: 40},
+	{Name: "svgo", Operands: Outputs, Options: options1564, Workdir: true},
+	{Name: "svn", Risk: 196, Settings: settings1565, Also: also1566, Wordless: true},
 	{Name: "sw_vers", Operands: Unread, Options: options1022, Risk: 197},
 	{Name: "system_profiler", Operands: Unread, Options: options1022, Risk: 197},
 	{Name: "vm_stat", Operands: Unread, Options: options1022, Risk: 197},
 	{Name: "swapon", Operands: Unread, Risk: 198},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1566, Subs: subs1568, Prints: keys1569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1570, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1567, Subs: subs1569, Prints: keys1570, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1571, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sysctl", Operands: Unread, Risk: 199},
-	{Name: "systemctl", Operands: Unread, Options: options1571, Subs: subs1572, Risk: 200, Settings: settings1573, Variables: keys1574, Ignored: keys1575, Also: also1576, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemctl", Operands: Unread, Options: options1572, Subs: subs1573, Risk: 200, Settings: settings1574, Variables: keys1575, Ignored: keys1576, Also: also1577, Facts: Outside, Inherit: true, Suffix: ".service"},
 	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 201, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1577, Risk: 36, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1578, Risk: 36, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 40, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1578, Risk: 5, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1579, Risk: 5, Ends: true},
 	{Name: "systemd-tmpfiles", Risk: 202, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1579, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1580, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 203, Prints: keys1581, Also: also1582, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1583, Also: also1584, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1583, Also: also1585, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1586, Risk: 27, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1580, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1581, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 203, Prints: keys1582, Also: also1583, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1584, Also: also1585, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1584, Also: also1586, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1587, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1587, Risk: 204, Prints: keys941, Facts: Outside},
-	{Name: "tee", Operands: Outputs, Options: options1537, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1588, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1591, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1589, Ignored: keys1590, Also: also1592, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1588, Risk: 204, Prints: keys941, Facts: Outside},
+	{Name: "tee", Operands: Outputs, Options: options1538, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1589, Risk: 14, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1590, Ignored: keys1591, Also: also1592, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1590, Ignored: keys1591, Also: also1593, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 206, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1593, Workdir: true},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1594, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
-	{Name: "tiffinfo", Operands: Reads, Options: options1594},
+	{Name: "tiffinfo", Operands: Reads, Options: options1595},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options969}, Risk: 27, Ends: true, Plain: true},
 	{Name: "timedatectl", Operands: Unread, Risk: 160, Facts: Outside},
 	{Name: "hostnamectl", Operands: Unread, Risk: 160, Facts: Outside},
 	{Name: "localectl", Operands: Unread, Risk: 160, Facts: Outside},
 	{Name: "networkctl", Operands: Unread, Risk: 160, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1595},
+	{Name: "timeit", Operands: Code, Options: options1596},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options970, Shared: [][]Option{}, Risk: 27, Equal: equal403, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "tload", Operands: Outputs, Options: options1596, Risk: 4},
+	{Name: "tload", Operands: Outputs, Options: options1597, Risk: 4},
 	{Name: "tmutil", Operands: Unread, Risk: 207, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1597, Subs: subs1600, Prints: keys1240, Variables: keys1601, Also: also1602, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1598, Subs: subs1601, Prints: keys1240, Variables: keys1602, Also: also1603, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1603, Risk: 3},
-	{Name: "top", Options: options1604, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1605, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1605, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1606, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "tox", Options: options1607, Subs: subs1608, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1609, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1610, Ends: true},
+	{Name: "tokei", Operands: Reads, Options: options1604, Risk: 3},
+	{Name: "top", Options: options1605, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1606, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1606, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1607, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "tox", Options: options1608, Subs: subs1609, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1610, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1611, Ends: true},
 	{Name: "traceroute", Options: options1225, Risk: 3, Facts: NamesHosts},
 	{Name: "tracepath", Options: options1225, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1611, Risk: 37, Facts: InShell, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1612, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1612, Risk: 37, Facts: InShell, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1613, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 208},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Outputs, Options: options1613, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "truncate", Operands: Outputs, Options: options1614, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8285,63 +8285,63 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1614, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1614, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1614, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1615, Prints: keys530, Facts: Outside},
-	{Name: "dumpcap", Options: options1615, Prints: keys530, Facts: Outside},
-	{Name: "rawshark", Options: options1615, Prints: keys530, Facts: Outside},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1616, Prints: keys530, Facts: Outside},
+	{Name: "dumpcap", Options: options1616, Prints: keys530, Facts: Outside},
+	{Name: "rawshark", Options: options1616, Prints: keys530, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tsx", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1616, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tty", Options: options1617, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 209},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1221, Also: also1617, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1618, Subs: subs1621, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1622, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1221, Also: also1618, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1619, Subs: subs1622, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1623, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 210},
-	{Name: "ufw", Operands: Unread, Risk: 211, Prints: keys1623, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1624, Shared: [][]Option{options8}},
-	{Name: "ug", Operands: PatternTree, Options: options1624, Shared: [][]Option{options8}},
-	{Name: "ulimit", Style: POSIX, Options: options1625, Risk: 2, Facts: InShell},
-	{Name: "umask", Style: POSIX, Options: options1626, Risk: 2, Facts: InShell},
+	{Name: "ufw", Operands: Unread, Risk: 211, Prints: keys1624, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1625, Shared: [][]Option{options8}},
+	{Name: "ug", Operands: PatternTree, Options: options1625, Shared: [][]Option{options8}},
+	{Name: "ulimit", Style: POSIX, Options: options1626, Risk: 2, Facts: InShell},
+	{Name: "umask", Style: POSIX, Options: options1627, Risk: 2, Facts: InShell},
 	{Name: "umount", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1627, Risk: 2, Facts: InShell},
-	{Name: "uname", Options: options1628, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1628, Risk: 2, Facts: InShell},
+	{Name: "uname", Options: options1629, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options971, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1629, Workdir: true},
+	{Name: "unittest", Options: options1630, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 68},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1630, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1631, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1632, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1632, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1632, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1632, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1632, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1633, Risk: 212, Secrets: 5, Variables: keys1634, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1631, Risk: 2, Facts: InShell, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1632, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1633, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1633, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1633, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1633, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1633, Beside: true},
+	{Name: "unzip", Operands: Reads, Options: options1634, Risk: 212, Secrets: 5, Variables: keys1635, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 213},
-	{Name: "uptime", Options: options1635, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1636, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 133, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 133, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1636},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1637, Subs: subs1653, Risk: 214, Aside: keys1654, Variables: keys1655, Ignored: keys1656, Also: also1657, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1658, Risk: 5, Also: also1659, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1660, Subs: subs1663, Risk: 215, Variables: keys1664, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1665, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1467, Facts: Outside, Folds: true},
-	{Name: "keydb-cli", Options: options1467, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1666, Subs: subs1670, Risk: 216, Secrets: 9, Prints: keys1671, Variables: keys1672, Ignored: keys1673, Also: also1674, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "uuidgen", Options: options1637},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1638, Subs: subs1654, Risk: 214, Aside: keys1655, Variables: keys1656, Ignored: keys1657, Also: also1658, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1659, Risk: 5, Also: also1660, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1661, Subs: subs1664, Risk: 215, Variables: keys1665, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1666, Risk: 36, Ends: true},
+	{Name: "valkey-cli", Options: options1468, Facts: Outside, Folds: true},
+	{Name: "keydb-cli", Options: options1468, Facts: Outside, Folds: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1667, Subs: subs1671, Risk: 216, Secrets: 9, Prints: keys1672, Variables: keys1673, Ignored: keys1674, Also: also1675, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options347, Shared: [][]Option{options8}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 217, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1675},
+	{Name: "venv", Operands: Outputs, Options: options1676},
 	{Name: "view", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "ex", Operands: Outputs, Options: options253, Facts: Interactive},
@@ -8362,48 +8362,48 @@ var programs = [...]Program{
 	{Name: "zile", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "mg", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "emacs-nox", Operands: Outputs, Options: options253, Facts: Interactive},
-	{Name: "vim", Operands: Outputs, Options: options253, Prints: keys1414, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options253, Prints: keys1414, Also: also1676, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options253, Prints: keys1414, Also: also1676, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 218, Variables: keys1677, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1678},
-	{Name: "pyvenv", Operands: Outputs, Options: options1678},
+	{Name: "vim", Operands: Outputs, Options: options253, Prints: keys1415, Facts: Interpreter | Interactive},
+	{Name: "vi", Operands: Outputs, Options: options253, Prints: keys1415, Also: also1677, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options253, Prints: keys1415, Also: also1677, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 218, Variables: keys1678, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1679},
+	{Name: "pyvenv", Operands: Outputs, Options: options1679},
 	{Name: "visudo", Operands: Unread, Risk: 219, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1679, Subs: subs1680, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1681, Subs: subs1682, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options1683, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1680, Subs: subs1681, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1682, Subs: subs1683, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options1684, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 37, Facts: Outside},
 	{Name: "pveperf", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 37, Facts: Outside},
-	{Name: "w", Options: options1684, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1685, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1686, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1687, Risk: 36, Ends: true},
+	{Name: "w", Options: options1685, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1686, Risk: 2, Facts: InShell, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1687, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1688, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options972, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1688, Shared: [][]Option{options8}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1689, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1690, Risk: 220, Prints: keys341, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1689, Shared: [][]Option{options8}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1691, Risk: 220, Prints: keys341, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1622, Facts: InShell, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1622, Facts: InShell, Safe: true},
-	{Name: "which", Operands: Names, Options: options1691, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1691, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1692, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1533, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1533, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1533, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1533, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1693, Risk: 3, Facts: NamesHosts},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1623, Facts: InShell, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1623, Facts: InShell, Safe: true},
+	{Name: "which", Operands: Names, Options: options1692, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1692, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1693, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1694, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 221},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
@@ -8413,20 +8413,20 @@ var programs = [...]Program{
 	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1694, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1695, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 222, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1695, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1696, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1697, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1697, Facts: Outside, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1696, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1697, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1698, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1698, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1698, Shared: [][]Option{options8}, Risk: 223},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1699, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1700, Risk: 224, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1632, Risk: 32, Variables: keys1701, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1702, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1703, Subs: subs1709, Risk: 151, Secrets: 3, Settings: settings1710, Harmless: keys1711, Aside: keys1712, Variables: keys1713, Also: also1714, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
-	{Name: "yarnpkg", Style: Exact, Options: options1703, Subs: subs1709, Settings: settings1710, Harmless: keys1711, Aside: keys1712, Also: also1715, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1699, Shared: [][]Option{options8}, Risk: 223},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1700, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1701, Risk: 224, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1633, Risk: 32, Variables: keys1702, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1703, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1704, Subs: subs1710, Risk: 151, Secrets: 3, Settings: settings1711, Harmless: keys1712, Aside: keys1713, Variables: keys1714, Also: also1715, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "yarnpkg", Style: Exact, Options: options1704, Subs: subs1710, Settings: settings1711, Harmless: keys1712, Aside: keys1713, Also: also1716, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8467,11 +8467,11 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
-	{Name: "yes", Options: options1533, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1716, Shared: [][]Option{options8}, Risk: 225, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1717, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1717, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1717, Here: true},
+	{Name: "yes", Options: options1534, Shared: [][]Option{options8}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1717, Shared: [][]Option{options8}, Risk: 225, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1718, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1718, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1718, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options199, Risk: 3},
@@ -8486,30 +8486,30 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 226},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1718, Subs: subs1722, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1723, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1724},
-	{Name: "zipapp", Operands: Outputs, Options: options1725, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1724, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1725},
+	{Name: "zipapp", Operands: Outputs, Options: options1726, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1726, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1726, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1727, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1727, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8518,13 +8518,13 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "bzless", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "xzless", Operands: Reads, Options: options199, Risk: 118},
-	{Name: "zmodload", Operands: Unread, Options: options1727, Facts: InShell},
+	{Name: "zmodload", Operands: Unread, Options: options1728, Facts: InShell},
 	{Name: "zpool", Operands: Unread, Risk: 227},
-	{Name: "zstd", Operands: Outputs, Options: options1728, Variables: keys1729, Ignored: keys1730, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1728, Variables: keys1729, Ignored: keys1730, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1728, Variables: keys1729, Ignored: keys1730, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1728, Variables: keys1729, Ignored: keys1730, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 228, Also: also1731, Facts: Outside},
+	{Name: "zstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 228, Also: also1732, Facts: Outside},
 }
 
 var options0 = []Option{
@@ -33182,12 +33182,12 @@ var options1366 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--log", "--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log", "--log-file", "--local-log"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--no-input"}},
 	{Names: names{"--keyring-provider"}, Value: Required},
 	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--retries"}, Value: Required},
-	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--timeout", "--default-timeout"}, Value: Required},
 	{Names: names{"--exists-action"}, Value: Required},
 	{Names: names{"--trusted-host"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cert"}, Value: Required, Effect: EffInput},
@@ -33283,10 +33283,8 @@ var options1370 = []Option{
 	{Names: names{"--exclude-editable"}},
 	{Names: names{"--include-editable"}},
 	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"-f", "--files"}},
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--all"}},
-	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--no-index"}},
@@ -33302,55 +33300,69 @@ var options1371 = []Option{
 }
 
 var options1372 = []Option{
+	{Names: names{"-f", "--files"}},
+	{Names: names{"-a", "--algorithm"}, Value: Required},
+	{Names: names{"--pre"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--python-version"}, Value: Required},
+	{Names: names{"--implementation"}, Value: Required},
+	{Names: names{"--abi"}, Value: Required},
+	{Names: names{"-i", "--index", "--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-index"}},
+}
+
+var options1373 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1373 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1370},
-	{Name: "check", Path: names{"list"}, Options: options1370},
-	{Name: "completion", Path: names{"list"}, Options: options1370},
+var subs1374 = []Program{
+	{Name: "cache", Path: names{"show"}, Options: options1372},
+	{Name: "check", Path: names{"show"}, Options: options1372},
+	{Name: "completion", Path: names{"show"}, Options: options1372},
 	{Name: "config", Path: names{"config"}, Options: options1367, Subs: subs1368, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1370},
+	{Name: "debug", Path: names{"show"}, Options: options1372},
 	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
 	{Name: "freeze", Path: names{"list"}, Options: options1370},
-	{Name: "hash", Path: names{"list"}, Options: options1370},
-	{Name: "help", Path: names{"list"}, Options: options1370},
-	{Name: "index", Path: names{"list"}, Options: options1370},
+	{Name: "hash", Path: names{"show"}, Options: options1372},
+	{Name: "help", Path: names{"show"}, Options: options1372},
+	{Name: "index", Path: names{"show"}, Options: options1372},
 	{Name: "inspect", Path: names{"list"}, Options: options1370},
 	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
 	{Name: "list", Path: names{"list"}, Options: options1370},
 	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1371, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1370},
-	{Name: "show", Path: names{"list"}, Options: options1370},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1372},
+	{Name: "search", Path: names{"show"}, Options: options1372},
+	{Name: "show", Path: names{"show"}, Options: options1372},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1373},
 	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
 }
 
-var keys1374 = names{
+var keys1375 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var keys1375 = names{
+var keys1376 = names{
 	"PIP_*",
 }
 
-var keys1376 = names{
+var keys1377 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1377 = []Alias{
+var also1378 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1378 = []Alias{
+var also1379 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1379 = []Option{
+var options1380 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33358,7 +33370,7 @@ var options1379 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1380 = []Option{
+var options1381 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33369,13 +33381,13 @@ var options1380 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1381 = []Option{
+var options1382 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1382 = []Option{
+var options1383 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33390,31 +33402,31 @@ var options1382 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1383 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1381},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1381},
-	{Name: "help", Path: names{"list"}, Options: options1381},
-	{Name: "inject", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1381},
-	{Name: "pin", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1382, Ends: true},
+var subs1384 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1382},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1382},
+	{Name: "help", Path: names{"list"}, Options: options1382},
+	{Name: "inject", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1382},
+	{Name: "pin", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1383, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1380, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1381, Named: true},
 }
 
-var options1384 = []Option{
+var options1385 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33422,7 +33434,7 @@ var options1384 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1385 = []Option{
+var options1386 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33434,7 +33446,7 @@ var options1385 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1386 = []Option{
+var options1387 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33474,28 +33486,28 @@ var options1386 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1387 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1386, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1385, Workdir: true},
+var subs1388 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1387, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
 }
 
-var options1388 = []Option{
+var options1389 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33511,13 +33523,13 @@ var options1388 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1389 = []Option{
+var options1390 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1390 = []Option{
+var options1391 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33613,51 +33625,51 @@ var options1390 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1391 = []Option{
+var options1392 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1392 = []Option{
+var options1393 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1393 = []Option{
+var options1394 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1394 = []Option{
+var options1395 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1395 = []Program{
+var subs1396 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1391, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1392, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1392, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1393, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1393, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1394, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33674,7 +33686,7 @@ var subs1395 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1394, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1395, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33694,7 +33706,7 @@ var subs1395 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1391, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33714,25 +33726,25 @@ var subs1395 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1396 = []Setting{
+var settings1397 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1397 = names{
+var keys1398 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1398 = names{
+var keys1399 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1399 = names{
+var keys1400 = names{
 	"PNPM_*",
 }
 
-var also1400 = []Alias{
+var also1401 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -33766,31 +33778,31 @@ var also1400 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1401 = []Option{
+var options1402 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1402 = []Alias{
+var also1403 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1403 = []Alias{
+var also1404 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1404 = names{
+var keys1405 = names{
 	"POETRY_*",
 }
 
-var options1405 = []Option{
+var options1406 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1406 = []Option{
+var options1407 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -33818,7 +33830,7 @@ var options1406 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1407 = []Option{
+var options1408 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -33872,7 +33884,7 @@ var options1407 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1408 = []Option{
+var options1409 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -33899,15 +33911,15 @@ var options1408 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1409 = []Option{
+var options1410 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1410 = []Option{
+var options1411 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1411 = []Option{
+var options1412 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33933,7 +33945,7 @@ var options1411 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1412 = []Option{
+var options1413 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -33953,7 +33965,7 @@ var options1412 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1413 = []Option{
+var options1414 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -33988,16 +34000,16 @@ var options1413 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var keys1414 = names{
+var keys1415 = names{
 	"--help", "--version", "-h",
 }
 
-var options1415 = []Option{
+var options1416 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1416 = []Option{
+var options1417 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -34061,7 +34073,7 @@ var options1416 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1417 = []Option{
+var options1418 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -34099,11 +34111,11 @@ var options1417 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var keys1418 = names{
+var keys1419 = names{
 	"PGDATABASE", "PGGSS*", "PGHOST", "PGHOSTADDR", "PGKRBSRVNAME", "PGLOCALEDIR", "PGOPTIONS", "PGPASSFILE", "PGPASSWORD", "PGPORT", "PGREQUIRE*", "PGSERVICE", "PGSERVICEFILE", "PGSSL*", "PGSYSCONFDIR", "PGTARGETSESSIONATTRS", "PGUSER", "PSQLRC", "PSQL_*",
 }
 
-var options1419 = []Option{
+var options1420 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -34122,7 +34134,7 @@ var options1419 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1420 = []Option{
+var options1421 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -34167,7 +34179,7 @@ var options1420 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1421 = []Option{
+var options1422 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -34178,7 +34190,7 @@ var options1421 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1422 = []Option{
+var options1423 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34187,30 +34199,30 @@ var options1422 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1423 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1421},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1421},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1421},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1421},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1422},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1422},
+var subs1424 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1422},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1422},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1422},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1422},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1423},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1423},
 }
 
-var options1424 = []Option{
+var options1425 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1425 = []Option{
+var options1426 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34223,23 +34235,23 @@ var options1425 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1426 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1424, Shared: [][]Option{options228}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1424, Shared: [][]Option{options228}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1424, Shared: [][]Option{options228}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1425, Shared: [][]Option{options228}},
+var subs1427 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
 }
 
-var options1427 = []Option{
+var options1428 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1428 = []Option{
+var options1429 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -34257,7 +34269,7 @@ var options1428 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1429 = []Option{
+var options1430 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -34282,7 +34294,7 @@ var options1429 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1430 = []Option{
+var options1431 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -34290,7 +34302,7 @@ var options1430 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1431 = []Option{
+var options1432 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-e", "--explain"}},
@@ -34310,7 +34322,7 @@ var options1431 = []Option{
 	{Names: names{"--property-decorators"}, Value: Required},
 }
 
-var options1432 = []Option{
+var options1433 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -34366,7 +34378,7 @@ var options1432 = []Option{
 	{Names: names{"--clear-cache-post-run"}, Value: Required},
 }
 
-var options1433 = []Option{
+var options1434 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -34379,7 +34391,7 @@ var options1433 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1434 = []Option{
+var options1435 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -34411,7 +34423,7 @@ var options1434 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1435 = []Option{
+var options1436 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -34526,7 +34538,7 @@ var options1435 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1436 = []Option{
+var options1437 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--dependencies"}},
@@ -34553,7 +34565,7 @@ var options1436 = []Option{
 	{Names: names{"--gitlabcodequality"}, Value: Required, Effect: EffWrite},
 }
 
-var options1437 = []Option{
+var options1438 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -34740,41 +34752,41 @@ var options1437 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1438 = []Setting{
+var settings1439 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1439 = names{
+var keys1440 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var keys1440 = names{
+var keys1441 = names{
 	"PYTEST_*",
 }
 
-var also1441 = []Alias{
+var also1442 = []Alias{
 	{To: names{"py.test"}},
 }
 
-var also1442 = []Alias{
+var also1443 = []Alias{
 	{To: names{"pytest"}},
 }
 
-var options1443 = []Option{
+var options1444 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1444 = []Program{
+var subs1445 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1443, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1444, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1445 = []Option{
+var options1446 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -34785,14 +34797,14 @@ var options1445 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1446 = []Option{
+var options1447 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1447 = []Option{
+var options1448 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -34855,56 +34867,56 @@ var options1447 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1448 = []Program{
+var subs1449 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1444},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1446, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1446, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1447, Shared: [][]Option{options228}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1446, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1447, Shared: [][]Option{options228}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1445, Shared: [][]Option{options228}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1445},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1448, Shared: [][]Option{options228}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
 }
 
-var also1449 = []Alias{
+var also1450 = []Alias{
 	{From: names{"move-disk"}, To: names{"qm", "disk", "move"}},
 	{From: names{"disk", "move"}, To: names{"qm", "move-disk"}},
 	{From: names{"move_disk"}, To: names{"qm", "disk", "move"}},
@@ -34919,7 +34931,7 @@ var also1449 = []Alias{
 	{From: names{"disk", "import"}, To: names{"qm", "importdisk"}},
 }
 
-var options1450 = []Option{
+var options1451 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-n", "--min"}, Value: Required},
 	{Names: names{"-x", "--max"}, Value: Required},
@@ -34949,14 +34961,14 @@ var options1450 = []Option{
 	{Names: names{"-nf"}},
 }
 
-var subs1451 = []Program{
-	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1450, Workdir: true},
-	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1450, Workdir: true},
-	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1450, Workdir: true},
-	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1450, Workdir: true},
+var subs1452 = []Program{
+	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1451, Workdir: true},
+	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
+	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
+	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
 }
 
-var options1452 = []Option{
+var options1453 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -34973,26 +34985,26 @@ var options1452 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1453 = []Option{
+var options1454 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1454 = []Option{
+var options1455 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1455 = []Program{
-	{Name: "c", Path: names{"console"}, Same: "console", Options: options1453, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1453, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1453, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1453, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1454, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1454, Workdir: true},
+var subs1456 = []Program{
+	{Name: "c", Path: names{"console"}, Same: "console", Options: options1454, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1454, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1454, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1454, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1455, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1455, Workdir: true},
 }
 
-var also1456 = []Alias{
+var also1457 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -35010,7 +35022,7 @@ var also1456 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1457 = []Option{
+var options1458 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -35045,11 +35057,11 @@ var options1457 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1458 = []Alias{
+var also1459 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1459 = []Option{
+var options1460 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -35068,11 +35080,11 @@ var options1459 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var also1460 = []Alias{
+var also1461 = []Alias{
 	{To: names{"service"}},
 }
 
-var options1461 = []Option{
+var options1462 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -35083,7 +35095,7 @@ var options1461 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1462 = []Option{
+var options1463 = []Option{
 	{Names: names{"--count"}, Value: Required},
 	{Names: names{"--discard"}},
 	{Names: names{"--head"}, Value: Required},
@@ -35092,19 +35104,19 @@ var options1462 = []Option{
 	{Names: names{"--tail"}, Value: Required},
 }
 
-var subs1463 = []Program{
-	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1462, Inherit: true},
+var subs1464 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1463, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "nfsmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 }
 
-var keys1464 = names{
+var keys1465 = names{
 	"RCLONE_*",
 }
 
-var options1465 = []Option{
+var options1466 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -35119,7 +35131,7 @@ var options1465 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1466 = []Option{
+var options1467 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -35130,7 +35142,7 @@ var options1466 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1467 = []Option{
+var options1468 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -35192,19 +35204,19 @@ var options1467 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var keys1468 = names{
+var keys1469 = names{
 	"--help", "--version", "-v",
 }
 
-var keys1469 = names{
+var keys1470 = names{
 	"REDISCLI_*",
 }
 
-var also1470 = []Alias{
+var also1471 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1471 = []Option{
+var options1472 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -35231,7 +35243,7 @@ var options1471 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1472 = []Option{
+var options1473 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -35249,7 +35261,7 @@ var options1472 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1473 = []Option{
+var options1474 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -35257,7 +35269,7 @@ var options1473 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1474 = []Option{
+var options1475 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -35271,14 +35283,14 @@ var options1474 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1475 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1472},
+var subs1476 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1473},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1473},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1474},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35294,7 +35306,7 @@ var subs1475 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1474},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1475},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35304,7 +35316,7 @@ var subs1475 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1476 = []Option{
+var options1477 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -35452,7 +35464,7 @@ var options1476 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1477 = []Option{
+var options1478 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -35472,7 +35484,7 @@ var options1477 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1478 = []Option{
+var options1479 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -35510,7 +35522,7 @@ var options1478 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1479 = []Option{
+var options1480 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -35523,21 +35535,21 @@ var options1479 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1480 = []Alias{
+var also1481 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1481 = []Alias{
+var also1482 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1482 = []Option{
+var options1483 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1483 = []Option{
+var options1484 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -35568,7 +35580,7 @@ var options1483 = []Option{
 	{Names: names{"--bundleConfigAsCjs"}},
 }
 
-var options1484 = []Option{
+var options1485 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -35607,7 +35619,7 @@ var options1484 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1485 = []Option{
+var options1486 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -35622,7 +35634,7 @@ var options1485 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1486 = []Option{
+var options1487 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -35671,7 +35683,7 @@ var options1486 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1487 = []Option{
+var options1488 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -35695,7 +35707,7 @@ var options1487 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1488 = []Option{
+var options1489 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -35727,7 +35739,7 @@ var options1488 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1489 = []Option{
+var options1490 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -35735,28 +35747,28 @@ var options1489 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1490 = []Option{
+var options1491 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1491 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1488, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1489, Workdir: true, Special: "formats"},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1490, Workdir: true},
+var subs1492 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1489, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1490, Workdir: true, Special: "formats"},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
 }
 
-var options1492 = []Option{
+var options1493 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--unit"}, Value: Required},
@@ -35777,7 +35789,7 @@ var options1492 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1493 = []Option{
+var options1494 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -35785,7 +35797,7 @@ var options1493 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1494 = []Option{
+var options1495 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -35801,7 +35813,7 @@ var options1494 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1495 = []Option{
+var options1496 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -35838,7 +35850,7 @@ var options1495 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1496 = []Option{
+var options1497 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -35859,7 +35871,7 @@ var options1496 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1497 = []Option{
+var options1498 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -35867,17 +35879,17 @@ var options1497 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1498 = []Option{
+var options1499 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1499 = []Option{
+var options1500 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1500 = []Option{
+var options1501 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -35887,47 +35899,47 @@ var options1500 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1501 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1498, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1499},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1500},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1499},
+var subs1502 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1499, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1500},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1501},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1500},
 }
 
-var settings1502 = []Setting{
+var settings1503 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var keys1503 = names{
+var keys1504 = names{
 	"RUSTUP_*",
 }
 
-var also1504 = []Alias{
+var also1505 = []Alias{
 	{From: names{"install"}, To: names{"rustup", "toolchain", "install"}},
 	{From: names{"toolchain", "install"}, To: names{"rustup", "install"}},
 	{From: names{"uninstall"}, To: names{"rustup", "toolchain", "uninstall"}},
 	{From: names{"toolchain", "uninstall"}, To: names{"rustup", "uninstall"}},
 }
 
-var keys1505 = names{
+var keys1506 = names{
 	"S3CMD_*",
 }
 
-var options1506 = []Option{
+var options1507 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format-multi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--mcp"}, Effect: EffUnproven},
@@ -35980,7 +35992,7 @@ var options1506 = []Option{
 	{Names: names{"-m", "--character"}},
 }
 
-var options1507 = []Option{
+var options1508 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36006,7 +36018,7 @@ var options1507 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1508 = []Option{
+var options1509 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -36047,11 +36059,11 @@ var options1508 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var keys1509 = names{
+var keys1510 = names{
 	"--version", "-v", "-version",
 }
 
-var options1510 = []Option{
+var options1511 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -36070,7 +36082,7 @@ var options1510 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1511 = []Option{
+var options1512 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -36086,7 +36098,7 @@ var options1511 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1512 = []Option{
+var options1513 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -36108,11 +36120,11 @@ var options1512 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1513 = []Alias{
+var also1514 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1514 = []Option{
+var options1515 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -36166,7 +36178,7 @@ var options1514 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1515 = []Program{
+var subs1516 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -36180,7 +36192,7 @@ var subs1515 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1516 = []Option{
+var options1517 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -36207,14 +36219,14 @@ var options1516 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1517 = []Option{
+var options1518 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1518 = []Alias{
+var also1519 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -36226,7 +36238,7 @@ var also1518 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1519 = []Option{
+var options1520 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -36252,7 +36264,7 @@ var options1519 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1520 = []Program{
+var subs1521 = []Program{
 	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
@@ -36281,13 +36293,13 @@ var subs1520 = []Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 }
 
-var options1521 = []Option{
+var options1522 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1522 = []Option{
+var options1523 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -36317,7 +36329,7 @@ var options1522 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1523 = []Option{
+var options1524 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -36325,7 +36337,7 @@ var options1523 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1524 = []Option{
+var options1525 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36353,7 +36365,7 @@ var options1524 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1525 = []Option{
+var options1526 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -36373,7 +36385,7 @@ var options1525 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1526 = []Option{
+var options1527 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -36396,11 +36408,11 @@ var options1526 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var keys1527 = names{
+var keys1528 = names{
 	"--help", "--version", "-h", "-version",
 }
 
-var options1528 = []Option{
+var options1529 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -36408,7 +36420,7 @@ var options1528 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1529 = []Option{
+var options1530 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36420,7 +36432,7 @@ var options1529 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1530 = []Option{
+var options1531 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36430,13 +36442,13 @@ var options1530 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1531 = []Alias{
+var also1532 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1532 = []Option{
+var options1533 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -36444,11 +36456,11 @@ var options1532 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1533 = []Option{
+var options1534 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1534 = []Option{
+var options1535 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -36481,7 +36493,7 @@ var options1534 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1535 = []Option{
+var options1536 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -36495,7 +36507,7 @@ var options1535 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1536 = []Option{
+var options1537 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -36521,14 +36533,14 @@ var options1536 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1537 = []Option{
+var options1538 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1538 = []Option{
+var options1539 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -36555,7 +36567,7 @@ var options1538 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1539 = []Option{
+var options1540 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -36564,7 +36576,7 @@ var options1539 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1540 = []Option{
+var options1541 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -36572,18 +36584,18 @@ var options1540 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1541 = []Program{
+var subs1542 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1539, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1539, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1540, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1540, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1540, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1540, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1540, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1541, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1541, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1541, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1542 = []Option{
+var options1543 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -36635,11 +36647,11 @@ var options1542 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var keys1543 = names{
+var keys1544 = names{
 	"SQLITE_*",
 }
 
-var options1544 = []Option{
+var options1545 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -36687,7 +36699,7 @@ var options1544 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1545 = []Option{
+var options1546 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -36710,7 +36722,7 @@ var options1545 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1546 = []Option{
+var options1547 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -36723,7 +36735,7 @@ var options1546 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1547 = []Option{
+var options1548 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -36736,7 +36748,7 @@ var options1547 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1548 = []Option{
+var options1549 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -36782,7 +36794,7 @@ var options1548 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1549 = []Option{
+var options1550 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -36797,7 +36809,7 @@ var options1549 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1550 = []Option{
+var options1551 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -36808,7 +36820,7 @@ var options1550 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1551 = []Option{
+var options1552 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -36844,7 +36856,7 @@ var options1551 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1552 = []Option{
+var options1553 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -36859,7 +36871,7 @@ var options1552 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1553 = []Option{
+var options1554 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -36878,11 +36890,11 @@ var options1553 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var keys1554 = names{
+var keys1555 = names{
 	"-help", "-version",
 }
 
-var options1555 = []Option{
+var options1556 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -36890,7 +36902,7 @@ var options1555 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1556 = []Option{
+var options1557 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -36962,7 +36974,7 @@ var options1556 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1557 = []Option{
+var options1558 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -36979,13 +36991,13 @@ var options1557 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1558 = []Option{
+var options1559 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1559 = []Option{
+var options1560 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -37003,7 +37015,7 @@ var options1559 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1560 = []Option{
+var options1561 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -37039,7 +37051,7 @@ var options1560 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1561 = []Option{
+var options1562 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -37054,7 +37066,7 @@ var options1561 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1562 = []Option{
+var options1563 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -37090,7 +37102,7 @@ var options1562 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1563 = []Option{
+var options1564 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -37112,14 +37124,14 @@ var options1563 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1564 = []Setting{
+var settings1565 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1565 = []Alias{
+var also1566 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -37170,7 +37182,7 @@ var also1565 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1566 = []Option{
+var options1567 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -37185,7 +37197,7 @@ var options1566 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1567 = []Option{
+var options1568 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -37216,26 +37228,26 @@ var options1567 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1568 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1567, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1567, Workdir: true},
+var subs1569 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1568, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
 }
 
-var keys1569 = names{
+var keys1570 = names{
 	"--version", "-version",
 }
 
-var options1570 = []Option{
+var options1571 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1571 = []Option{
+var options1572 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -37303,7 +37315,7 @@ var options1571 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1572 = []Program{
+var subs1573 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -37379,20 +37391,20 @@ var subs1572 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1573 = []Setting{
+var settings1574 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var keys1574 = names{
+var keys1575 = names{
 	"DBUS_*", "SYSTEMD_*",
 }
 
-var keys1575 = names{
+var keys1576 = names{
 	"SYSTEMD_COLORS",
 }
 
-var also1576 = []Alias{
+var also1577 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -37411,7 +37423,7 @@ var also1576 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1577 = []Option{
+var options1578 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -37423,7 +37435,7 @@ var options1577 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1578 = []Option{
+var options1579 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -37464,13 +37476,13 @@ var options1578 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1579 = []Option{
+var options1580 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1580 = []Option{
+var options1581 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -37490,16 +37502,16 @@ var options1580 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var keys1581 = names{
+var keys1582 = names{
 	"--help", "--usage", "--version",
 }
 
-var also1582 = []Alias{
+var also1583 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1583 = []Option{
+var options1584 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -37534,15 +37546,15 @@ var options1583 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1584 = []Alias{
+var also1585 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1585 = []Alias{
+var also1586 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1586 = []Option{
+var options1587 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -37550,7 +37562,7 @@ var options1586 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1587 = []Option{
+var options1588 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -37617,7 +37629,7 @@ var options1587 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1588 = []Option{
+var options1589 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -37634,15 +37646,15 @@ var options1588 = []Option{
 	{Names: names{"-r"}},
 }
 
-var keys1589 = names{
+var keys1590 = names{
 	"TF_*",
 }
 
-var keys1590 = names{
+var keys1591 = names{
 	"TF_INPUT", "TF_IN_AUTOMATION",
 }
 
-var also1591 = []Alias{
+var also1592 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -37650,7 +37662,7 @@ var also1591 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1592 = []Alias{
+var also1593 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -37658,7 +37670,7 @@ var also1592 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1593 = []Option{
+var options1594 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -37685,7 +37697,7 @@ var options1593 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1594 = []Option{
+var options1595 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37700,7 +37712,7 @@ var options1594 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1595 = []Option{
+var options1596 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -37710,14 +37722,14 @@ var options1595 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1596 = []Option{
+var options1597 = []Option{
 	{Names: names{"-s", "--scale"}, Value: Required},
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1597 = []Option{
+var options1598 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -37734,7 +37746,7 @@ var options1597 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1598 = []Option{
+var options1599 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -37762,85 +37774,85 @@ var options1598 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1599 = []Option{
+var options1600 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1600 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1598, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1598, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+var subs1601 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1599, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1599, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1598, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1599, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1598, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1598, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1599, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1599, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1598, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1599, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1598, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1599, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1598, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1598, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1599, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1599, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1598, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1599, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1598, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1598, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1598, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1598, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1598, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1598, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1599, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1599, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1599, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1599, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1599, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1599, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1598, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1599, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1598, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1598, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1598, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1598, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1599, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1599, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1599, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1599, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -37849,13 +37861,13 @@ var subs1600 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1598, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1598, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1599, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1599, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -37864,37 +37876,37 @@ var subs1600 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1598, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1599, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1599, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1598, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1599, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1600, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1600, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1599, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1598, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1598, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1599, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var keys1601 = names{
+var keys1602 = names{
 	"TMUX", "TMUX_TMPDIR",
 }
 
-var also1602 = []Alias{
+var also1603 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1603 = []Option{
+var options1604 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -37917,7 +37929,7 @@ var options1603 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1604 = []Option{
+var options1605 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -37959,7 +37971,7 @@ var options1604 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1605 = []Option{
+var options1606 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -37972,7 +37984,7 @@ var options1605 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1606 = []Option{
+var options1607 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -37985,7 +37997,7 @@ var options1606 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1607 = []Option{
+var options1608 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -38022,19 +38034,19 @@ var options1607 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1608 = []Program{
+var subs1609 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1609 = []Option{
+var options1610 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1610 = []Option{
+var options1611 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -38053,13 +38065,13 @@ var options1610 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1611 = []Option{
+var options1612 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1612 = []Option{
+var options1613 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -38126,14 +38138,14 @@ var options1612 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1613 = []Option{
+var options1614 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1614 = []Option{
+var options1615 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -38205,7 +38217,7 @@ var options1614 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1615 = []Option{
+var options1616 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -38269,26 +38281,26 @@ var options1615 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1616 = []Option{
+var options1617 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1617 = []Alias{
+var also1618 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1618 = []Option{
+var options1619 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1619 = []Option{
+var options1620 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1620 = []Option{
+var options1621 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -38307,13 +38319,13 @@ var options1620 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1621 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1619},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1620},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1620},
+var subs1622 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1620},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1621},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1621},
 }
 
-var options1622 = []Option{
+var options1623 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -38327,11 +38339,11 @@ var options1622 = []Option{
 	{Names: names{"-w"}},
 }
 
-var keys1623 = names{
+var keys1624 = names{
 	"version",
 }
 
-var options1624 = []Option{
+var options1625 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -38345,7 +38357,7 @@ var options1624 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1625 = []Option{
+var options1626 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -38372,16 +38384,16 @@ var options1625 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1626 = []Option{
+var options1627 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1627 = []Option{
+var options1628 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1628 = []Option{
+var options1629 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -38393,7 +38405,7 @@ var options1628 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1629 = []Option{
+var options1630 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -38408,13 +38420,13 @@ var options1629 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1630 = []Option{
+var options1631 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1631 = []Option{
+var options1632 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -38448,7 +38460,7 @@ var options1631 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1632 = []Option{
+var options1633 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -38497,7 +38509,7 @@ var options1632 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1633 = []Option{
+var options1634 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -38546,18 +38558,18 @@ var options1633 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var keys1634 = names{
+var keys1635 = names{
 	"UNZIP", "UNZIPOPT",
 }
 
-var options1635 = []Option{
+var options1636 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1636 = []Option{
+var options1637 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -38569,7 +38581,7 @@ var options1636 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1637 = []Option{
+var options1638 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -38644,7 +38656,7 @@ var options1637 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1638 = []Option{
+var options1639 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -38661,7 +38673,7 @@ var options1638 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1639 = []Option{
+var options1640 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -38674,7 +38686,7 @@ var options1639 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1640 = []Option{
+var options1641 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -38684,7 +38696,7 @@ var options1640 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1641 = []Option{
+var options1642 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -38701,7 +38713,7 @@ var options1641 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1642 = []Option{
+var options1643 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -38715,7 +38727,7 @@ var options1642 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1643 = []Option{
+var options1644 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -38736,7 +38748,7 @@ var options1643 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1644 = []Option{
+var options1645 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -38749,19 +38761,19 @@ var options1644 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1645 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1642, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1643, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1643, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1644, Workdir: true},
+var subs1646 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1643, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1644, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1644, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
 }
 
-var options1646 = []Option{
+var options1647 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38775,7 +38787,7 @@ var options1646 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1647 = []Option{
+var options1648 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38785,7 +38797,7 @@ var options1647 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1648 = []Option{
+var options1649 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38799,7 +38811,7 @@ var options1648 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1649 = []Option{
+var options1650 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38810,7 +38822,7 @@ var options1649 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1650 = []Option{
+var options1651 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38820,17 +38832,17 @@ var options1650 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1651 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1650, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1649, Workdir: true, Named: true},
+var subs1652 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1651, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
 }
 
-var options1652 = []Option{
+var options1653 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38841,51 +38853,51 @@ var options1652 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1653 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1638, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1654 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1639, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1639, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1640, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1640, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1646, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1646, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1641, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1645, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1646, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1641, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1642, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1646, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1638, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1647, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1639, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1648, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1651, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1652, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1648, Workdir: true, Changes: "uv.lock .venv/x"},
-}
-
-var keys1654 = names{
-	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1652, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1653, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
 var keys1655 = names{
-	"UV_*",
+	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
 var keys1656 = names{
+	"UV_*",
+}
+
+var keys1657 = names{
 	"UV_NO_PROGRESS",
 }
 
-var also1657 = []Alias{
+var also1658 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1658 = []Option{
+var options1659 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38911,11 +38923,11 @@ var options1658 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1659 = []Alias{
+var also1660 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1660 = []Option{
+var options1661 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -38925,13 +38937,13 @@ var options1660 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1661 = []Option{
+var options1662 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1662 = []Option{
+var options1663 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -38946,47 +38958,47 @@ var options1662 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1663 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
+var subs1664 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1661, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1661, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1662, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1662, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1661, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1662, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1661, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1662, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1662, Workdir: true},
 }
 
-var keys1664 = names{
+var keys1665 = names{
 	"VAGRANT_*",
 }
 
-var options1665 = []Option{
+var options1666 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -39152,7 +39164,7 @@ var options1665 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1666 = []Option{
+var options1667 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -39170,7 +39182,7 @@ var options1666 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1667 = []Option{
+var options1668 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -39179,7 +39191,7 @@ var options1667 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1668 = []Option{
+var options1669 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -39191,7 +39203,7 @@ var options1668 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1669 = []Option{
+var options1670 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -39205,52 +39217,52 @@ var options1669 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1670 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1667, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+var subs1671 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1667, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1667, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1669, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1670, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1668, Special: "azure"},
-}
-
-var keys1671 = names{
-	"--version", "-h", "-v", "-version",
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
 }
 
 var keys1672 = names{
-	"VAULT_*",
+	"--version", "-h", "-v", "-version",
 }
 
 var keys1673 = names{
+	"VAULT_*",
+}
+
+var keys1674 = names{
 	"VAULT_FORMAT",
 }
 
-var also1674 = []Alias{
+var also1675 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -39259,7 +39271,7 @@ var also1674 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1675 = []Option{
+var options1676 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -39272,15 +39284,15 @@ var options1675 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1676 = []Alias{
+var also1677 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var keys1677 = names{
+var keys1678 = names{
 	"LIBVIRT_*", "VIRSH_*",
 }
 
-var options1678 = []Option{
+var options1679 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -39320,7 +39332,7 @@ var options1678 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1679 = []Option{
+var options1680 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -39353,7 +39365,7 @@ var options1679 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1680 = []Program{
+var subs1681 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -39361,7 +39373,7 @@ var subs1680 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1681 = []Option{
+var options1682 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -39454,7 +39466,7 @@ var options1681 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1682 = []Program{
+var subs1683 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -39464,7 +39476,7 @@ var subs1682 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1683 = []Option{
+var options1684 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -39477,7 +39489,7 @@ var options1683 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1684 = []Option{
+var options1685 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -39487,13 +39499,13 @@ var options1684 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1685 = []Option{
+var options1686 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1686 = []Option{
+var options1687 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -39512,7 +39524,7 @@ var options1686 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1687 = []Option{
+var options1688 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -39561,7 +39573,7 @@ var options1687 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1688 = []Option{
+var options1689 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -39589,7 +39601,7 @@ var options1688 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1689 = []Option{
+var options1690 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -39633,7 +39645,7 @@ var options1689 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1690 = []Option{
+var options1691 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -39796,7 +39808,7 @@ var options1690 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1691 = []Option{
+var options1692 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39820,7 +39832,7 @@ var options1691 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1692 = []Option{
+var options1693 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39840,7 +39852,7 @@ var options1692 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1693 = []Option{
+var options1694 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -39872,7 +39884,7 @@ var options1693 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1694 = []Option{
+var options1695 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -39899,7 +39911,7 @@ var options1694 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1695 = []Option{
+var options1696 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -39946,7 +39958,7 @@ var options1695 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1696 = []Option{
+var options1697 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -39962,12 +39974,12 @@ var options1696 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1697 = []Setting{
+var settings1698 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1698 = []Option{
+var options1699 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -40028,7 +40040,7 @@ var options1698 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1699 = []Option{
+var options1700 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -40040,7 +40052,7 @@ var options1699 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1700 = []Option{
+var options1701 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -40063,11 +40075,11 @@ var options1700 = []Option{
 	{Names: names{"-t"}},
 }
 
-var keys1701 = names{
+var keys1702 = names{
 	"XZ_DEFAULTS", "XZ_OPT",
 }
 
-var options1702 = []Option{
+var options1703 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -40078,7 +40090,7 @@ var options1702 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1703 = []Option{
+var options1704 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -40153,18 +40165,18 @@ var options1703 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1704 = []Option{
+var options1705 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1705 = []Option{
+var options1706 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1706 = []Option{
+var options1707 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -40175,7 +40187,7 @@ var options1706 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1707 = []Option{
+var options1708 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -40192,15 +40204,15 @@ var options1707 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1708 = []Program{
+var subs1709 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1707, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1708, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1709 = []Program{
+var subs1710 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -40211,7 +40223,7 @@ var subs1709 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1704, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1705, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40225,7 +40237,7 @@ var subs1709 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1705, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1706, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40251,30 +40263,30 @@ var subs1709 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1706, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1706, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1707, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1707, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1708, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1709, Workdir: true, Special: "runner"},
 }
 
-var settings1710 = []Setting{
+var settings1711 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1711 = names{
+var keys1712 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1712 = names{
+var keys1713 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var keys1713 = names{
+var keys1714 = names{
 	"YARN_*",
 }
 
-var also1714 = []Alias{
+var also1715 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -40304,11 +40316,11 @@ var also1714 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1715 = []Alias{
+var also1716 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1716 = []Option{
+var options1717 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -40350,7 +40362,7 @@ var options1716 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1717 = []Option{
+var options1718 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -40397,7 +40409,7 @@ var options1717 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1718 = []Option{
+var options1719 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -40426,28 +40438,28 @@ var options1718 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1719 = []Option{
+var options1720 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1720 = []Option{
+var options1721 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1721 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1720, Workdir: true, Special: "sources"},
-}
-
 var subs1722 = []Program{
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1719, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1719, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1721, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1721, Workdir: true, Special: "sources"},
 }
 
-var options1723 = []Option{
+var subs1723 = []Program{
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1720, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1720, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1722, Workdir: true},
+}
+
+var options1724 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -40554,11 +40566,11 @@ var options1723 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var keys1724 = names{
+var keys1725 = names{
 	"ZIPOPT",
 }
 
-var options1725 = []Option{
+var options1726 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -40567,7 +40579,7 @@ var options1725 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1726 = []Option{
+var options1727 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -40577,7 +40589,7 @@ var options1726 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1727 = []Option{
+var options1728 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -40597,7 +40609,7 @@ var options1727 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1728 = []Option{
+var options1729 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -40670,15 +40682,15 @@ var options1728 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var keys1729 = names{
+var keys1730 = names{
 	"ZSTD_*",
 }
 
-var keys1730 = names{
+var keys1731 = names{
 	"ZSTD_CLEVEL", "ZSTD_NBTHREADS",
 }
 
-var also1731 = []Alias{
+var also1732 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},
