@@ -159,13 +159,13 @@ func (e *evaluation) sensitive(a *act) {
 			}
 			why = "searches " + dotenv + " as well"
 		}
-	case a.does.Environment && (a.class < risk.Moderate || a.override != nil):
+	case a.does.Environment && (a.class < risk.Moderate || a.override != nil || holdsSecret(a.does.Words)):
 		why, a.looks = "shows variables that may hold secrets", true
 	default:
 		return
 	}
 	a.secret = !e.policy.RiskOff
-	if a.class < risk.Moderate {
+	if a.class < risk.Moderate || a.class == risk.Moderate && a.does.Kind == shell.Command {
 		a.class, a.why, a.reworded = risk.Moderate, why, true
 		a.lift(e.policy.RiskOff)
 	}

@@ -134,6 +134,9 @@ func TestOverrides(t *testing.T) {
 			"Bash(echo ${NPM_TOKEN:+set})": "allow safe", "Bash(echo ${#NPM_TOKEN})": "allow safe", "Bash(echo $HOME)": "allow safe",
 		}},
 		{`allow = ["Bash(cat:*)", "Bash(echo:*)", "Read(**)"]`, "", map[string]string{"Bash(cat .env)": "ask moderate", "Bash(echo $NPM_TOKEN)": "ask moderate", "Bash(cat x)": "allow safe"}},
+		{`allow = ["Bash(git commit:*)", "Bash(git stash:*)"]`, "", map[string]string{
+			"Bash(git commit -m \"$NPM_TOKEN\")": "ask moderate", "Bash(git stash apply -q \"x${NPM_TOKEN}y\")": "ask moderate", "Bash(git commit -m \"$title\")": "allow moderate"}},
+		{`allow = ["Bash(git commit -m $NPM_TOKEN)"]`, "", map[string]string{"Bash(git commit -m $NPM_TOKEN)": "allow moderate"}},
 		{`allow = ["Bash(cat .env)", "Bash(echo $NPM_TOKEN)", "Read(**/.env*)", "Read(.aws/**)", "Read(*.pem)"]`, "", map[string]string{
 			"Bash(cat .env)": "allow moderate", "Bash(echo $NPM_TOKEN)": "allow moderate", "Read(.env.local)": "allow moderate", "Read(.aws/config)": "allow moderate", "Bash(cat a.pem)": "allow moderate",
 			"Bash(cat .env .npmrc)": "ask moderate", "Bash(echo $GITHUB_TOKEN)": "ask moderate",
