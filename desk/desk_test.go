@@ -48,6 +48,7 @@ func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) ([]string, bool)      { return nil, true }
 func (calm) Entry(string) (exists, own bool)         { return false, false }
 func (calm) Ignored(string) bool                     { return false }
+func (calm) Unkept(shell.Word) bool                  { return false }
 func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
 // about returns the question about a tool use.

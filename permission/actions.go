@@ -38,6 +38,9 @@ type act struct {
 	secrets []patterns.Named
 	// calm is set if the action only writes temporary files of the session.
 	calm bool
+	// unkept is the file that a write empties or replaces and that git cannot bring back,
+	// "" if there is none.
+	unkept string
 	// remade is set for a removal of tier 3 that a person may permit.
 	remade bool
 	// quiet is why a command of tier 2 is harmless all the same, "" if it is not.
@@ -83,6 +86,7 @@ func (e *evaluation) weigh() {
 	if e.does() {
 		e.calm()
 		e.overlay()
+		e.findUnkept()
 		for i := range e.acts {
 			e.acts[i].remade = e.removesRemade(i)
 		}

@@ -25,14 +25,14 @@ func (e *evaluation) mode(i int) answer {
 
 // isEdit reports whether an action is an edit inside the workspace: a write, or
 // a command whose purpose is to write files if all of them are inside. What
-// removes files is none (rm is of class high): git brings back only what it was
-// told of. The mode does not apply if an ask rule with a specifier possibly
+// removes files is none (rm is of class high), nor what empties or replaces one that git
+// ignores: git brings back only what it was told of. The mode does not apply if an ask rule with a specifier possibly
 // matches, since such rules override broader permissions.
 func (e *evaluation) isEdit(i int) bool {
 	a := &e.acts[i]
 	switch a.sub.Kind {
 	case patterns.WritePath:
-		return a.inside && !a.protected && !e.singledOut(i)
+		return a.inside && !a.protected && a.unkept == "" && !e.singledOut(i)
 	case patterns.RunCommand:
 		return a.class < risk.High && e.onlyEdits(i) && !e.singledOut(i)
 	}

@@ -166,6 +166,10 @@ type Env interface {
 	// Ignored reports whether git ignores the directory at an absolute path. What
 	// cannot be told is not ignored.
 	Ignored(dir string) bool
+	// Unkept reports whether a file at an absolute path has contents that git cannot bring
+	// back, because its repository ignores it and does not have it. A hole stands for any
+	// text without a slash. Outside of repositories there are none.
+	Unkept(file shell.Word) bool
 	// Settings returns the settings of the git repository that dir lies in, those
 	// that only the repository's own configuration has. Not ok: they cannot be
 	// read, and may be any.

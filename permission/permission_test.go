@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -153,16 +154,17 @@ type fakeFS struct {
 	settings []shell.Setting // of the repository
 	others   []string        // those of other users
 	ignored  []string        // directories that git ignores
+	unkept   []string        // files that git ignores
 	many     bool            // there are more links than can be told
 }
 
-func (f fakeFS) Resolve(path string) (string, bool) {
+func (f fakeFS) Resolve(name string) (string, bool) {
 	for from, to := range f.links {
-		if path == from || strings.HasPrefix(path, from+"/") {
-			return to + path[len(from):], to != ""
+		if name == from || strings.HasPrefix(name, from+"/") {
+			return to + name[len(from):], to != ""
 		}
 	}
-	return path, true
+	return name, true
 }
 
 func (f fakeFS) Entry(path string) (exists, own bool) {
@@ -173,6 +175,13 @@ func (f fakeFS) Entry(path string) (exists, own bool) {
 }
 
 func (f fakeFS) Ignored(dir string) bool { return slices.Contains(f.ignored, dir) }
+
+func (f fakeFS) Unkept(file shell.Word) bool {
+	return slices.ContainsFunc(f.unkept, func(name string) bool {
+		ok, err := path.Match(file.Filled("*"), name)
+		return ok && err == nil
+	})
+}
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
 

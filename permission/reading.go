@@ -557,12 +557,14 @@ func (r *reading) lookUp(name string) (string, bool) {
 
 // walk is a question to the file system that may require reading directories:
 // whether a path that the rule matches exists below dir or, without a rule, which
-// names at most depth levels below it are links.
+// names at most depth levels below it are links; or whether dir is a file that git cannot
+// bring back.
 type walk struct {
 	dir    string
 	rule   *patterns.Rule
 	hidden bool
 	depth  int
+	unkept bool
 }
 
 // walked is the answer to a walk: found if such a path may exist, or the links, and

@@ -529,7 +529,7 @@ func (e *evaluation) holdsGranular(g *patterns.Granular, i int) bool {
 func (e *evaluation) contained(i int) bool {
 	a := &e.acts[i]
 	switch {
-	case e.holding == nil, a.does == nil, a.class > risk.Moderate, a.override != nil, a.secret:
+	case e.holding == nil, a.does == nil, a.class > risk.Moderate, a.override != nil, a.secret, a.unkept != "":
 		return false
 	case e.policy.RiskOff, e.policy.Profile == risk.Terminal:
 		return false // only rules count, or a person gives the line

@@ -61,6 +61,9 @@ func (f Fake) Entry(name string) (exists, own bool) {
 // Ignored reports false: there is no .gitignore.
 func (Fake) Ignored(string) bool { return false }
 
+// Unkept reports false: there are no files.
+func (Fake) Unkept(shell.Word) bool { return false }
+
 // Links returns the links in Symlinks at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) (links []string, all bool) {
 	for link := range f.Symlinks {

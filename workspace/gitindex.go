@@ -11,26 +11,35 @@ import (
 
 // gitlinks returns the paths of the submodules in the index of a repository whose
 // hashes have a number of bytes (gitformat-index(5)).
-func gitlinks(store string, hash int) ([]string, error) {
+func gitlinks(store string, hash int) (links []string, err error) {
+	err = eachIndexed(store, hash, func(name []byte, mode uint32) {
+		if mode&0o170000 == kindGitlink {
+			links = append(links, string(name))
+		}
+	})
+	return links, err
+}
+
+// eachIndexed calls visit with the path and the mode of each entry of the index of a
+// repository.
+func eachIndexed(store string, hash int, visit func(name []byte, mode uint32)) error {
 	x := indexReader{hash: hash}
 	var err error
 	x.data, err = readRegular(filepath.Join(store, "index"), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	links, err := x.links()
-	if err != nil || x.shared == "" {
-		return links, err
+	if err = x.each(visit); err != nil || x.shared == "" {
+		return err
 	}
 	completed := indexReader{hash: hash}
 	if completed.data, err = readRegular(filepath.Join(store, "sharedindex."+x.shared), maxIndex); err != nil {
-		return nil, err
+		return err
 	}
-	more, err := completed.links()
-	return append(links, more...), err
+	return completed.each(visit)
 }
 
 // indexReader reads an index.
@@ -62,16 +71,15 @@ const (
 	kindGitlink = 0o160000
 )
 
-// links returns the paths of all submodules.
-func (x *indexReader) links() ([]string, error) {
+// each calls visit with the path and the mode of each entry.
+func (x *indexReader) each(visit func(name []byte, mode uint32)) error {
 	if string(x.take(4)) != "DIRC" {
-		return nil, errIndex
+		return errIndex
 	}
 	version, entries := x.number(), x.number()
 	if version < 2 || version > 4 {
-		return nil, errIndex
+		return errIndex
 	}
-	var links []string
 	var name []byte
 	for range entries {
 		start := x.at
@@ -85,13 +93,11 @@ func (x *indexReader) links() ([]string, error) {
 			x.take((8 - (x.at-start)%8) % 8)
 		}
 		if x.failed {
-			return nil, errIndex
+			return errIndex
 		}
-		if mode&0o170000 == kindGitlink {
-			links = append(links, string(name))
-		}
+		visit(name, mode)
 	}
-	return links, x.extensions()
+	return x.extensions()
 }
 
 // name returns the name of an entry, with the NUL bytes behind it taken: in version 4

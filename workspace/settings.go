@@ -109,13 +109,9 @@ func isGitDir(dir string) bool {
 // repository reads the configuration of the repository in store, whose files lie in
 // top, "" if it has none.
 func (r *gitReader) repository(top, store string, depth int) error {
-	common := store
-	if _, err := os.Lstat(filepath.Join(store, "commondir")); err == nil {
-		named, ok := pathIn(filepath.Join(store, "commondir"), "")
-		if !ok {
-			return fmt.Errorf("%s names no directory", filepath.Join(store, "commondir"))
-		}
-		common = named
+	common, err := commonOf(store)
+	if err != nil {
+		return err
 	}
 	from := len(r.found)
 	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(store, "config.worktree")} {
@@ -127,10 +123,27 @@ func (r *gitReader) repository(top, store string, depth int) error {
 		return err
 	}
 	hash := 20
-	if slices.Contains(r.found[from:], shell.Setting{Key: "extensions.objectformat", Value: "sha256"}) {
+	if slices.Contains(r.found[from:], sha256Objects) {
 		hash = 32
 	}
 	return r.submodules(top, store, hash, depth)
+}
+
+// sha256Objects is the setting of a repository whose hashes have 32 bytes.
+var sha256Objects = shell.Setting{Key: "extensions.objectformat", Value: "sha256"}
+
+// commonOf returns the directory that the one of a repository shares with others: itself,
+// unless it is that of a linked worktree.
+func commonOf(store string) (string, error) {
+	name := filepath.Join(store, "commondir")
+	if _, err := os.Lstat(name); err != nil {
+		return store, nil
+	}
+	common, ok := pathIn(name, "")
+	if !ok {
+		return "", fmt.Errorf("%s names no directory", name)
+	}
+	return common, nil
 }
 
 // file reads a configuration file, if it is there, and what it includes; conditional

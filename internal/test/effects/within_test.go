@@ -23,6 +23,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -133,6 +134,11 @@ func (u *unchanged) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 // Ignored implements permission.Env.
 func (u *unchanged) Ignored(dir string) bool {
 	return of(u, "ignored "+dir, func() bool { return u.Env.Ignored(dir) })
+}
+
+// Unkept implements permission.Env.
+func (u *unchanged) Unkept(file shell.Word) bool {
+	return of(u, "unkept "+file.Filled("*"), func() bool { return u.Env.Unkept(file) })
 }
 
 // Plan implements effectbox.Agent.

@@ -1,0 +1,141 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// remadePlaces holds further names of directories, and remadeEnds ends of names of files,
+// that tools write again and again, so that nobody misses what was in them before.
+var (
+	remadePlaces = map[string]bool{"tmp": true, "temp": true, "log": true, "logs": true, "cache": true, ".cache": true}
+	remadeEnds   = []string{".log", ".out", ".tmp", ".prof", ".pid", ".coverage", ".tsbuildinfo"}
+)
+
+// findUnkept raises the risk of what empties or replaces a file that git cannot bring back
+// to that of its removal, where edits would run because git can undo them.
+func (e *evaluation) findUnkept() {
+	if e.env == nil || e.traits.AllowsAll || !e.traits.AllowsEdits && e.holding == nil && e.policy.ByRisk[risk.Moderate].Behavior != Allow {
+		return
+	}
+	for i := range e.acts {
+		a := &e.acts[i]
+		if a.sub.Kind != patterns.WritePath || !a.inside || a.scratch || a.override != nil || !e.replaces(a) {
+			continue
+		}
+		if a.unkept = e.unkeptBy(a); a.unkept == "" {
+			continue
+		}
+		a.loses(a.unkept)
+		if by := a.parent; by >= 0 && e.acts[by].override == nil && (a.does.Purpose || isEditor(&e.acts[by])) {
+			e.acts[by].loses(a.unkept)
+		}
+	}
+}
+
+// loses gives act a the risk of the removal of a file.
+func (a *act) loses(file string) {
+	if a.class < risk.High {
+		a.class, a.why, a.reworded = risk.High, "overwrites "+file+", which git ignores and cannot bring back", true
+	}
+}
+
+// replaces reports whether nothing remains of the file that a writes, other than by an
+// option of a program that a rule has to name anyway.
+func (e *evaluation) replaces(a *act) bool {
+	switch {
+	case a.does.NoFollow, a.does.Append, a.does.Unnamed:
+		return false
+	case a.does.Redirect:
+		return true
+	case a.parent < 0:
+		return a.sub.Tool == tools.Writer
+	}
+	by := &e.acts[a.parent]
+	if by.does.Program == nil {
+		return false
+	}
+	switch by.does.Program.Operands {
+	case program.Copy, program.Move:
+		return !hasOption(by.does, "--no-clobber") || hasOption(by.does, "--force")
+	case program.Outputs:
+		if isEditor(by) {
+			return !hasOption(by.does, "--append")
+		}
+	}
+	return by.class == risk.Safe || by.fetches()
+}
+
+// hasOption reports whether a command has an option.
+func hasOption(does *shell.Action, name string) bool {
+	return slices.ContainsFunc(shell.ScanWords(does.Program, does.Words).Args, func(arg shell.Arg) bool {
+		return arg.Kind == shell.ArgOption && slices.Contains(arg.Option.Names, name)
+	})
+}
+
+// unkeptBy returns the file that a replaces and git cannot bring back, for a person; "" if
+// there is none. A directory stands for the files of the names that are copied there; what a
+// search finds may be any file.
+func (e *evaluation) unkeptBy(a *act) string {
+	for _, form := range a.forms {
+		files := append([]shell.Word{form}, e.copiedTo(a, form)...)
+		for k := range files {
+			name := e.belowRoot(files[k].Filled("…"))
+			if a.does.Found || !madeAnew(name) && e.isUnkept(files[k]) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// isUnkept asks the file system, once about each file.
+func (r *reading) isUnkept(file shell.Word) bool {
+	w := walk{dir: file.Filled("*"), unkept: true}
+	return r.ask(w, walked{found: true}, func() walked { return walked{found: r.env.Unkept(file)} }).found
+}
+
+// copiedTo returns the files that a command which copies or moves writes in a directory.
+func (e *evaluation) copiedTo(a *act, dir shell.Word) []shell.Word {
+	if a.parent < 0 || a.does.Redirect || !a.does.Purpose || len(dir.Holes) > 0 {
+		return nil
+	}
+	var files []shell.Word
+	for k := a.parent + 1; k < len(e.acts); k++ {
+		from := &e.acts[k]
+		if from.parent != a.parent || from.action == a.action || from.does.Path.Holes != nil || from.sub.Path == nil {
+			continue
+		}
+		files = append(files, shell.Word{Text: path.Join(dir.Text, path.Base(from.does.Path.Text))})
+	}
+	return files
+}
+
+// belowRoot returns a path in the workspace relative to its directory.
+func (e *evaluation) belowRoot(name string) string {
+	place := &e.know.Place
+	for _, root := range append(slices.Clip(place.Roots), place.Workspace) {
+		if rest, ok := strings.CutPrefix(name, root+"/"); ok && root != "" {
+			return rest
+		}
+	}
+	return name
+}
+
+// madeAnew reports whether a file is one that tools make anew, by its path in the workspace.
+func madeAnew(name string) bool {
+	if slices.ContainsFunc(remadeEnds, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
+		_, made := remadeDirs[dir]
+		return made || remadePlaces[dir]
+	})
+}

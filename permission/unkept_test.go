@@ -1,0 +1,71 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/risk"
+)
+
+// TestUnkept: where edits run because git can undo them, a file that git ignores is not
+// emptied or replaced without a question.
+func TestUnkept(t *testing.T) {
+	files := fakeFS{
+		unkept: []string{workspace + "/data/app.db", workspace + "/notes", workspace + "/dist/x.js", workspace + "/server.log", workspace + "/tmp/x"},
+		links:  map[string]string{workspace + "/link": workspace + "/data/app.db"},
+	}
+	for _, tt := range []struct {
+		want  Behavior
+		lines string
+	}{
+		{Ask, ": > data/app.db | > data/app.db | echo x > ./data/app.db | echo x >| data/app.db | echo x &> data/app.db | echo x > link | tee data/app.db < src/a.go"},
+		{Ask, "truncate -s 0 data/app.db | cp /dev/null data/app.db | cp src/a.go data/app.db | mv src/a.go data/app.db | mv -f a data/app.db | install a data/app.db | ln -sf a data/app.db"},
+		{Ask, "cp other/app.db data/ | mv other/app.db data | cp -t data other/app.db | cd data && cp ../x/app.db . | cp a b/notes ."},
+		{Ask, "truncate -s 0 data/*.db | for f in data/app.db notes; do : > $f; done | find data -name '*.db' -exec truncate -s 0 {} +"},
+		{Ask, "sort -o data/app.db src/a.go | awk '{print > \"data/app.db\"}' src/a.go | uniq src/a.go data/app.db | bash -c ': > data/app.db' | git show HEAD:a > notes"},
+		{Ask, "cp -nf a data/app.db"},
+		// other files, and what leaves the contents
+		{Allow, ": > src/a.go | : > data/new.db | truncate -s 0 src/a.go | cp src/a.go data/new.db | mv src/a.go src/b.go | cp src/a.go data/ | truncate -s 0 src/*.db"},
+		{Allow, "echo x >> data/app.db | tee -a data/app.db < src/a.go | touch data/app.db | chmod 600 data/app.db | mv data/app.db data/old.db | cp data/app.db data/copy.db | cp -n a data/app.db | sed -i s/a/b/ data/app.db"},
+		// what tools make anew
+		{Allow, "echo x > dist/x.js | cp src/a.js dist/x.js | : > server.log | go test ./... > server.log | echo x > tmp/x"},
+		// a rule of the policy
+		{Allow, "go build -o notes . | gen > src/a.go"},
+	} {
+		for line := range strings.SplitSeq(tt.lines, " | ") {
+			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(gen)", unlisted: byMode, risk: true, env: files}
+			d := s.decideOn(t, using("Bash", line))
+			if d.Behavior != tt.want {
+				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
+			}
+			if d.Behavior == Ask && (d.Risk != risk.High || !strings.Contains(d.Reason, "which git ignores and cannot bring back")) {
+				t.Errorf("%s: %v %s", line, d.Risk, d.Reason)
+			}
+		}
+	}
+}
+
+// TestUnkeptByTools: the Write tool replaces a file. An edit has its old text in the input.
+func TestUnkeptByTools(t *testing.T) {
+	files := fakeFS{unkept: []string{workspace + "/data/app.db"}}
+	for _, tt := range []struct {
+		spec spec
+		use  string
+		want Behavior
+	}{
+		{spec{mode: "acceptEdits"}, "Write data/app.db", Ask},
+		{spec{mode: "acceptEdits"}, "Write data/new.db", Allow},
+		{spec{mode: "acceptEdits"}, "Edit data/app.db", Allow},
+		{spec{mode: "acceptEdits", allow: "Edit(data/**)"}, "Write data/app.db", Allow},
+		{spec{mode: "acceptEdits", allow: "Bash(cp:*)"}, "Bash cp a data/app.db", Allow},
+		{spec{mode: "bypassPermissions"}, "Write data/app.db", Allow},
+		{spec{mode: "bypassPermissions"}, "Bash : > data/app.db", Allow},
+		{spec{mode: "default"}, "Write data/app.db", Ask},
+	} {
+		tt.spec.env, tt.spec.risk, tt.spec.unlisted = files, true, byMode
+		tool, text, _ := strings.Cut(tt.use, " ")
+		if d := tt.spec.decideOn(t, using(tool, text)); d.Behavior != tt.want {
+			t.Errorf("%s under %s: %v %s", tt.use, tt.spec.mode, d.Behavior, d.Reason)
+		}
+	}
+}
