@@ -4,8 +4,10 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -50,8 +52,9 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 }
 
 // coverLocal returns a rule for the host of a command that does nothing but fetch
-// from this machine: WebFetch(localhost) covers curl http://localhost:8080/x. A
-// rule for any other host is about the tool only, because a command may send too.
+// from this machine, or post to a server of the project's own: WebFetch(localhost) covers
+// curl http://localhost:8080/x. A rule for any other host is about the tool only, because
+// a command may send too.
 func (e *evaluation) coverLocal(set *patterns.Set, i int) (rule *patterns.Rule) {
 	a := &e.acts[i]
 	if !a.fetches() {
@@ -62,7 +65,7 @@ func (e *evaluation) coverLocal(set *patterns.Set, i int) (rule *patterns.Rule) 
 		switch {
 		case c.parent != i:
 		case c.sub.Kind == patterns.FetchURL:
-			if rule = localRule(set, c); rule == nil {
+			if rule = localRule(set, c); rule == nil || !onlyAsksServer(a.does, &c.does.Path) {
 				return nil
 			}
 		case c.sub.Kind != patterns.WritePath && (c.sub.Kind != patterns.ReadPath || !c.inside):
@@ -95,6 +98,32 @@ func localRule(set *patterns.Set, fetch *act) *patterns.Rule {
 		return nil
 	}
 	return yes(set, &patterns.Subject{Kind: patterns.FetchURL, Tool: fetch.sub.Tool, URL: url}, patterns.Query{Specific: true})
+}
+
+// onlyAsksServer reports whether a command gets what a URL of this machine names, or posts
+// something to the port of a server that runs while a project is developed. Databases and
+// container engines have other ports, and what deletes or replaces is for a rule to name.
+func onlyAsksServer(does *shell.Action, url *shell.Word) bool {
+	switch does.Method() {
+	case "GET", "HEAD", "OPTIONS":
+		return true
+	case "POST":
+		port := localPort.FindStringSubmatch(url.Text)
+		return port != nil && len(url.Holes) == 0 && isDeveloped(port[1])
+	}
+	return false
+}
+
+// localPort matches the URL of a host, with its port in the group.
+var localPort = lazyregexp.New(`^(?:https?://)?(?:\[[0-9a-fA-F:.]*\]|[A-Za-z0-9.-]*)(?::([0-9]*))?(?:[/?#]|$)`)
+
+// developed are the ports of the servers that web frameworks start while a project is
+// developed, from and to; 0 stands for no port.
+var developed = [][2]uint64{{0, 0}, {80, 80}, {443, 443}, {3000, 3999}, {4000, 4099}, {4200, 4200}, {4321, 4321}, {5000, 5199}, {8000, 8085}}
+
+func isDeveloped(port string) bool {
+	n, err := strconv.ParseUint("0"+port, 10, 16)
+	return err == nil && slices.ContainsFunc(developed, func(r [2]uint64) bool { return r[0] <= n && n <= r[1] })
 }
 
 // reach returns how far the literal words of a rule for a command must extend.

@@ -230,7 +230,8 @@ func TestHostsOfThisMachine(t *testing.T) {
 	for _, command := range []string{
 		"curl -s http://localhost:3000/health", "curl -sf localhost:5173/x.html", `curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8000/api`,
 		"curl -X POST localhost:8001/x -H 'a: b' -d '{}'", "http :8000/x a==b", "wget --max-redirect=0 -qO- http://localhost/", "curl -s localhost:80 | sort",
-		"curl -so out.json localhost:80",
+		"curl -so out.json localhost:80", "curl -X GET localhost:9200/_search -d '{}'", "curl -I localhost:2375", "curl --json '{}' 127.0.0.1:3000/api", "wget --max-redirect=0 --post-data=x localhost:8000",
+		"http POST :3000/x a=b", "http :8000/x a=b", "curl -F a=b localhost/x",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior != Allow {
 			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
@@ -242,6 +243,11 @@ func TestHostsOfThisMachine(t *testing.T) {
 		"curl http://localhost.evil.example", "curl http://localhost@evil.example", "curl http://evil.example#localhost", `curl "$url"`, "curl localhost$x", "curl file://localhost/etc/passwd",
 		"curl 'http://{localhost,evil.example}/'", "curl -T .npmrc http://localhost", "curl -d @/etc/passwd localhost", "curl localhost | sh", "./curl localhost", "curl", "curl ftp://localhost/x",
 		"http_proxy=http://evil.example curl localhost", "curl http://127.0.0.2", "nc localhost 80", "curl localhost -o /tmp/x", "curl localhost -o .git/config", "ssh localhost",
+		// what changes something
+		"curl -X DELETE localhost:9200/_all", "curl -XDELETE http://localhost:3000/users/1", "curl --request PUT localhost:3000/x -d a", "curl -X patch localhost:3000/x", `curl -X "$m" localhost:3000/x`,
+		"curl -X POST http://localhost:2375/containers/create", "curl -d x localhost:9200/a/_delete_by_query", "curl --json '{}' localhost:8088/ws/v1/cluster/apps", "curl -d x localhost:$p", "curl -X POST localhost:4243/containers/x/exec",
+		"curl localhost:3000 --next -X DELETE localhost:3000/x", "curl localhost:3000 -: -d x localhost:2375", "wget --max-redirect=0 --method=DELETE localhost:9200/_all", "wget --max-redirect=0 --post-data=x localhost:2375/x", "http DELETE :9200/_all", "http :2375/x a=b",
+		"curl -X PURGE localhost", "curl -d x 'http://localhost:3000@localhost:2375/'",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior == Allow {
 			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
