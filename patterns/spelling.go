@@ -453,7 +453,7 @@ func (r *reading) among(have *shell.Scan) Match {
 		return No
 	}
 	switch prog.Operands {
-	case program.Reads, program.ReadsTree, program.Names, program.Writes, program.Outputs, program.Places, program.URLs, program.RunsTexts, program.Loads:
+	case program.Reads, program.ReadsTree, program.Names, program.Writes, program.Outputs, program.Fills, program.Places, program.URLs, program.RunsTexts, program.Loads:
 		return Yes
 	case program.Text, program.Unread, program.Move, program.Copy, program.Transfer:
 		return maybeIf(!prog.Safe)

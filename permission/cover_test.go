@@ -223,6 +223,36 @@ func TestChangedDirectory(t *testing.T) {
 	)
 }
 
+// TestNamedOutright checks that a rule for all program files, or for all commits, covers
+// neither what changes a database or reaches others nor what leaves out hooks, and that a
+// rule which names it does.
+func TestNamedOutright(t *testing.T) {
+	all := spec{allow: "Bash(python *.py *); Bash(python3:*); Bash(node *.js *); Bash(git commit:*); Bash(git merge:*)", unlisted: UnlistedAsk}
+	for _, line := range []string{
+		"python manage.py flush", "python manage.py migrate app zero", "python3 manage.py --noinput flush", "python manage.py --settings x.y flush", "python manage.py --settings=x.y reset_db", "node cli.js db:drop",
+		"python src/cli.py deploy", "env python manage.py migrate", "git commit --no-verify -m x", "git commit -n", "git commit -am x -n", "git commit -anm x", "git commit --no-verif", "git merge --no-verify x",
+		"git -C . commit -n -m x",
+	} {
+		if d := all.decideOn(t, using("Bash", line)); d.Behavior != Ask {
+			t.Errorf("%s: %s by %s (%s)", line, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+	for _, line := range []string{
+		"python manage.py test", "python manage.py makemigrations", "python manage.py runserver 8000", "python train.py data/prod.csv", "python x.py migrate.json", "python x.py 'please reset'", "python3 -m pytest -k migrate", "node a.js build migrate",
+		"git commit -m -n", "git commit --verify -m x", "git commit -m 'say --no-verify'", "git commit -- -n", "git merge --verify x", "git merge -n x",
+	} {
+		if d := all.decideOn(t, using("Bash", line)); d.Behavior != Allow {
+			t.Errorf("%s: %s by %s (%s)", line, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+	named := spec{allow: "Bash(python manage.py:*); Bash(node cli.js db:drop); Bash(git commit --no-verify:*); Bash(git commit -nm:*); Bash(git commit -m x -n)", unlisted: UnlistedAsk}
+	for _, line := range []string{"python manage.py flush", "node cli.js db:drop", "git commit --no-verify -m x", "git commit -nm x", "git commit -m x -n"} {
+		if d := named.decideOn(t, using("Bash", line)); d.Behavior != Allow {
+			t.Errorf("%s: %s by %s (%s)", line, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+}
+
 // TestHostsOfThisMachine checks that a rule for the host of this machine covers a
 // command that only fetches from there, and no other command, host or rule.
 func TestHostsOfThisMachine(t *testing.T) {
@@ -246,7 +276,7 @@ func TestHostsOfThisMachine(t *testing.T) {
 		// what changes something
 		"curl -X DELETE localhost:9200/_all", "curl -XDELETE http://localhost:3000/users/1", "curl --request PUT localhost:3000/x -d a", "curl -X patch localhost:3000/x", `curl -X "$m" localhost:3000/x`,
 		"curl -X POST http://localhost:2375/containers/create", "curl -d x localhost:9200/a/_delete_by_query", "curl --json '{}' localhost:8088/ws/v1/cluster/apps", "curl -d x localhost:$p", "curl -X POST localhost:4243/containers/x/exec",
-		"curl localhost:3000 --next -X DELETE localhost:3000/x", "curl localhost:3000 -: -d x localhost:2375", "wget --max-redirect=0 --method=DELETE localhost:9200/_all", "wget --max-redirect=0 --post-data=x localhost:2375/x", "http DELETE :9200/_all", "http :2375/x a=b",
+		"curl localhost:3000 --next -X DELETE localhost:3000/x", "curl localhost:3000 -: -d x localhost:2375", "wget --max-redirect=0 --method=DELETE localhost:9200/_all", "wget --max-redirect=0 --post-data=x localhost:2375/x", "http DELETE :9200/_all", "https DELETE localhost:9200/_all", "http :2375/x a=b",
 		"curl -X PURGE localhost", "curl -d x 'http://localhost:3000@localhost:2375/'",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior == Allow {

@@ -65,10 +65,8 @@ func (e *evaluation) replaces(a *act) bool {
 	switch by.does.Program.Operands {
 	case program.Copy, program.Move:
 		return !hasOption(by.does, "--no-clobber") || hasOption(by.does, "--force")
-	case program.Outputs:
-		if isEditor(by) {
-			return !hasOption(by.does, "--append")
-		}
+	case program.Fills:
+		return !hasOption(by.does, "--append")
 	}
 	return by.class == risk.Safe || by.fetches()
 }

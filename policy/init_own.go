@@ -10,17 +10,8 @@ import (
 	"unicode"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
-
-// outward are words in the name or in the text of a script or target that does
-// more than a starting policy lets run: what others get to see, what changes a
-// database or another machine, and what installs.
-var outward = []string{
-	"publish", "deploy", "release", "push", "upload", "ship", "sync", "changeset", "twine", "semantic",
-	"migrate", "migration", "migrations", "upgrade", "downgrade", "seed", "reset", "drop", "destroy", "apply", "prod", "production",
-	"ssh", "scp", "rsync", "kubectl", "helm", "terraform", "pulumi", "aws", "gcloud", "az", "docker", "podman", "vercel", "netlify", "fly", "wrangler", "firebase", "heroku", "eas",
-	"install", "uninstall", "setup", "bootstrap", "login", "sudo", "curl", "wget", "npx", "dlx", "uvx", "bunx", "prune", "kill", "pkill",
-}
 
 // removes are words in the text of a script that removes files. A name says less:
 // clean-data makes data, and what removes has to say it.
@@ -72,7 +63,7 @@ func (s scripts) stays(name string, seen map[string]bool) bool {
 	}
 	seen[name] = true
 	text := s[name]
-	if s.outward(name) || hasWord(text, removes) || slices.Contains(removes, name) {
+	if s.outward(name) || program.HasWord(text, removes) || slices.Contains(removes, name) {
 		return false
 	}
 	for _, word := range strings.FieldsFunc(text, notTarget) {
@@ -84,11 +75,7 @@ func (s scripts) stays(name string, seen map[string]bool) bool {
 }
 
 // outward reports whether the name of a script or its own text has such a word.
-func (s scripts) outward(name string) bool { return hasWord(name+" "+s[name], outward) }
-
-func hasWord(text string, words []string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(text, notLetter), func(word string) bool { return slices.Contains(words, strings.ToLower(word)) })
-}
+func (s scripts) outward(name string) bool { return program.IsOutward(name+" "+s[name]) }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 

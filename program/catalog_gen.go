@@ -2425,117 +2425,117 @@ func find(name string) *Program {
 		return &programs[1207]
 	case "texlua":
 		return &programs[1208]
-	case "lvs":
-		return &programs[1209]
-	case "vgs":
-		return &programs[1210]
-	case "pvs":
-		return &programs[1211]
-	case "lxc":
-		return &programs[1212]
-	case "incus":
-		return &programs[1213]
-	case "lz4":
-		return &programs[1214]
-	case "unlz4":
-		return &programs[1215]
-	case "machinectl":
-		return &programs[1216]
-	case "madge":
-		return &programs[1217]
-	case "make":
-		return &programs[1218]
-	case "gmake":
-		return &programs[1219]
-	case "man":
-		return &programs[1220]
-	case "mapfile":
-		return &programs[1221]
-	case "readarray":
-		return &programs[1222]
-	case "mariadb-dump":
-		return &programs[1223]
-	case "mariadb-admin":
-		return &programs[1224]
-	case "mysqlcheck":
-		return &programs[1225]
-	case "mariadb-check":
-		return &programs[1226]
-	case "mariadb-show":
-		return &programs[1227]
-	case "mysqlpump":
-		return &programs[1228]
-	case "mysqlslap":
-		return &programs[1229]
-	case "mysqlbinlog":
-		return &programs[1230]
-	case "mysqld":
-		return &programs[1231]
-	case "mariadbd":
-		return &programs[1232]
-	case "markdownlint":
-		return &programs[1233]
-	case "mc":
-		return &programs[1234]
-	case "mcookie":
-		return &programs[1235]
-	case "md5":
-		return &programs[1236]
-	case "mdadm":
-		return &programs[1237]
-	case "mdfind":
-		return &programs[1238]
-	case "mediainfo":
-		return &programs[1239]
-	case "meson":
-		return &programs[1240]
-	case "microk8s.kubectl":
-		return &programs[1241]
-	case "micromamba":
-		return &programs[1242]
-	case "minikube":
-		return &programs[1243]
-	case "mise":
-		return &programs[1244]
-	case "rtx":
-		return &programs[1245]
-	case "mix":
-		return &programs[1246]
-	case "mkdir":
-		return &programs[1247]
-	case "mkfifo":
-		return &programs[1248]
-	case "mknod":
-		return &programs[1249]
-	case "mkswap":
-		return &programs[1250]
 	case "lvremove":
-		return &programs[1251]
+		return &programs[1209]
 	case "vgremove":
-		return &programs[1252]
+		return &programs[1210]
 	case "pvremove":
-		return &programs[1253]
-	case "cfdisk":
-		return &programs[1254]
-	case "mkfs":
-		return &programs[1255]
-	case "mkfs.ext2":
-		return &programs[1256]
-	case "mkfs.ext3":
-		return &programs[1257]
-	case "mkfs.ext4":
-		return &programs[1258]
-	case "mkfs.xfs":
-		return &programs[1259]
-	case "mkfs.btrfs":
-		return &programs[1260]
-	case "mkfs.vfat":
-		return &programs[1261]
-	case "mkfs.fat":
-		return &programs[1262]
-	case "mkfs.ntfs":
-		return &programs[1263]
+		return &programs[1211]
+	case "lvs":
+		return &programs[1212]
+	case "vgs":
+		return &programs[1213]
+	case "pvs":
+		return &programs[1214]
+	case "lxc":
+		return &programs[1215]
+	case "incus":
+		return &programs[1216]
+	case "lz4":
+		return &programs[1217]
+	case "unlz4":
+		return &programs[1218]
+	case "machinectl":
+		return &programs[1219]
+	case "madge":
+		return &programs[1220]
+	case "make":
+		return &programs[1221]
+	case "gmake":
+		return &programs[1222]
+	case "man":
+		return &programs[1223]
+	case "mapfile":
+		return &programs[1224]
+	case "readarray":
+		return &programs[1225]
+	case "mariadb-dump":
+		return &programs[1226]
+	case "mariadb-admin":
+		return &programs[1227]
+	case "mysqlcheck":
+		return &programs[1228]
+	case "mariadb-check":
+		return &programs[1229]
+	case "mariadb-show":
+		return &programs[1230]
+	case "mysqlpump":
+		return &programs[1231]
+	case "mysqlslap":
+		return &programs[1232]
+	case "mysqlbinlog":
+		return &programs[1233]
+	case "mysqld":
+		return &programs[1234]
+	case "mariadbd":
+		return &programs[1235]
+	case "markdownlint":
+		return &programs[1236]
+	case "mc":
+		return &programs[1237]
+	case "mcookie":
+		return &programs[1238]
+	case "md5":
+		return &programs[1239]
+	case "mdadm":
+		return &programs[1240]
+	case "mdfind":
+		return &programs[1241]
+	case "mediainfo":
+		return &programs[1242]
+	case "meson":
+		return &programs[1243]
+	case "microk8s.kubectl":
+		return &programs[1244]
+	case "micromamba":
+		return &programs[1245]
+	case "minikube":
+		return &programs[1246]
+	case "mise":
+		return &programs[1247]
+	case "rtx":
+		return &programs[1248]
+	case "mix":
+		return &programs[1249]
+	case "mkdir":
+		return &programs[1250]
 	case "mke2fs":
+		return &programs[1251]
+	case "mkfs.ext2":
+		return &programs[1252]
+	case "mkfs.ext3":
+		return &programs[1253]
+	case "mkfs.ext4":
+		return &programs[1254]
+	case "mkfifo":
+		return &programs[1255]
+	case "mknod":
+		return &programs[1256]
+	case "mkswap":
+		return &programs[1257]
+	case "cfdisk":
+		return &programs[1258]
+	case "mkfs":
+		return &programs[1259]
+	case "mkfs.xfs":
+		return &programs[1260]
+	case "mkfs.btrfs":
+		return &programs[1261]
+	case "mkfs.vfat":
+		return &programs[1262]
+	case "mkfs.fat":
+		return &programs[1263]
+	case "mkfs.ntfs":
 		return &programs[1264]
 	case "blkdiscard":
 		return &programs[1265]
@@ -4723,6 +4723,8 @@ func operandsOf(word string) Operands {
 		return Code
 	case "copy":
 		return Copy
+	case "fills":
+		return Fills
 	case "in-out":
 		return InOut
 	case "loads":
@@ -4860,7 +4862,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 229
+const Risks = 231
 
 var risks = [Risks][]Row{
 	1: {
@@ -5129,6 +5131,8 @@ var risks = [Risks][]Row{
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
 	56: {
+		{With: "@if=* @of=*", Class: Forbidden, Cause: "destructive operation on a disk"},
+		{With: "@if=* @count=*", Class: Moderate, Cause: "copies bytes"},
 		{With: "@if=*", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation"},
 	},
@@ -5536,398 +5540,406 @@ var risks = [Risks][]Row{
 		{Class: Safe, Cause: "read-only"},
 	},
 	124: {
+		{With: "-t|--test", Class: Moderate, Cause: "only shows what it would do"},
+		{Class: Forbidden, Cause: "destructive operation on a disk"},
+	},
+	125: {
 		{Subs: "list list-images status show show-image image-status", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "shell login", Class: High, Cause: "runs as another user"},
 		{Subs: "poweroff reboot terminate kill remove", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	125: {
+	126: {
 		{With: "--zero-superblock", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-D|--detail|-E|--examine|-Q|--query", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	126: {
+	127: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	127: {
+	128: {
+		{With: "-n", Class: Moderate, Cause: "only shows what it would do"},
+		{Class: Forbidden, Cause: "destructive operation on a disk"},
+	},
+	129: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	128: {
+	130: {
 		{With: "+1", Class: High, Cause: "needs root"},
 		{With: "-a|--all", Class: High, Cause: "needs root"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	129: {
+	131: {
 		{With: "-f|-F|-r|-w|-W", Class: High, Cause: "destructive operation on a disk"},
 		{With: "-l|-ll|-v", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	130: {
+	132: {
 		{Subs: "status ping version processlist variables extended-status", Class: Safe, Cause: "read-only"},
 		{Subs: "drop shutdown", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	131: {
+	133: {
 		{Subs: "get status info help", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	132: {
+	134: {
 		{With: "-listallnetworkservices|-listnetworkserviceorder|-listallhardwareports|-listvalidmedia|-listVLANs|-listlocations|-listpreferredwirelessnetworks|-getinfo|-getdnsservers|-getsearchdomains|-getcurrentlocation|-getcomputername|-getairportnetwork|-getairportpower|-getwebproxy|-getMTU|-getmacaddress", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	133: {
+	135: {
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	134: {
+	136: {
 		{Subs: "list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	135: {
+	137: {
 		{With: "-v|-V|-h|-?", Class: Safe, Cause: "read-only"},
 		{With: "-t|-T", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: High, Cause: "mutating operation on a service"},
 	},
-	136: {
+	138: {
 		{Subs: "*/show */status */list */wifi/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	137: {
+	139: {
 		{Subs: "status version node/status job/status job/inspect alloc/status alloc/logs server/members job/plan", Class: Safe, Cause: "read-only"},
 		{Subs: "stop job/stop system/gc", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	138: {
+	140: {
 		{With: "-p|--peers", Class: Safe, Cause: "read-only", Free: "-n -c"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	139: {
+	141: {
 		{With: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", Class: Safe, Cause: "read-only", Free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
 		{With: "+0 --help|-h", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	140: {
+	142: {
 		{Subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", Class: Safe, Cause: "read-only"},
 		{Subs: "format sanitize write write-zeroes dsm", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	141: {
+	143: {
 		{Subs: "version help list", Class: Safe, Cause: "read-only", Free: "-a -commands -digest-commands -cipher-commands -b -o -f -p -d -v"},
 		{Subs: "x509", With: "-noout", Class: Safe, Cause: "read-only", Free: "-in -inform -subject -issuer -startdate -enddate -dates -serial -fingerprint -text -pubkey -modulus -email -hash -purpose -sha256 -sha1 -md5 -ext -checkend -nameopt"},
 		{Subs: "s_client s_time", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	142: {
+	144: {
 		{With: "-Q|--query", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -s|--search", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -i|--info", Class: Safe, Cause: "read-only"},
 		{With: "-R|--remove", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	143: {
+	145: {
 		{Subs: "*/print", With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "*/print", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	144: {
+	146: {
 		{With: "--dry-run", Class: Safe, Cause: "read-only", Free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	145: {
+	147: {
 		{Subs: "status get list config pending showcmd listsnapshot cloudinit/dump", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy delete unlink rollback delsnapshot", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	146: {
+	148: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	147: {
+	149: {
 		{With: "-f", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	148: {
+	150: {
 		{Subs: "list show freeze check help inspect debug config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "index/versions", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	149: {
+	151: {
 		{With: "--packages|--pkgs|--pkgs-plist|--files|--export-plist|--pkg-info|--file-info|--groups|--check-signature|--payload-files", Class: Safe, Cause: "read-only", Free: "--volume --only-files --only-dirs --regexp --verbose"},
 		{Class: High, Cause: "removes a package"},
 	},
-	150: {
+	152: {
 		{With: "-convert|-insert|-replace|-remove|-extract|-create|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only", Free: "-p -lint -type -help -s -h"},
 	},
-	151: {
+	153: {
 		{Subs: "publish unpublish deprecate dist-tag owner access token npm/publish", Class: High, Cause: "publishes to others"},
 		{Subs: "install i add ci update up upgrade import link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	152: {
+	154: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	153: {
+	155: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	154: {
+	156: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	155: {
+	157: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "stack/ls whoami", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	156: {
+	158: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	157: {
+	159: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	158: {
+	160: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	159: {
+	161: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	160: {
+	162: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	161: {
+	163: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	162: {
+	164: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	163: {
+	165: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	164: {
+	166: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	165: {
+	167: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	166: {
+	168: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	167: {
+	169: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", With: "@:*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "listremotes version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	168: {
+	170: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	169: {
+	171: {
 		{With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	170: {
+	172: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	171: {
+	173: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	172: {
+	174: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	173: {
+	175: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	174: {
+	176: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	175: {
+	177: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	176: {
+	178: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	177: {
+	179: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	178: {
+	180: {
 		{With: "-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	179: {
+	181: {
 		{With: "@@*", Class: Moderate, Cause: "reads what a file names"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	180: {
+	182: {
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	181: {
+	183: {
 		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	182: {
+	184: {
 		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "shows a secret"},
 	},
-	183: {
+	185: {
 		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	184: {
+	186: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	185: {
+	187: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	186: {
+	188: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	187: {
+	189: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	188: {
+	190: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	189: {
+	191: {
 		{Subs: "manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "inspect list-tags", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	190: {
+	192: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	191: {
+	193: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	192: {
+	194: {
 		{Subs: "list version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "info find", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	193: {
+	195: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	194: {
+	196: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	195: {
+	197: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	196: {
+	198: {
 		{Subs: "status st stat help", Class: Safe, Cause: "read-only"},
 		{Subs: "log diff info list ls cat blame annotate praise propget proplist", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	197: {
+	199: {
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "--help --version"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	198: {
+	200: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	199: {
+	201: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	200: {
+	202: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	201: {
+	203: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	202: {
+	204: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	203: {
+	205: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	204: {
+	206: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	205: {
+	207: {
 		{Subs: "output", With: "-json|-raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "output", With: "+1", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "show", With: "-json", Class: Moderate, Cause: "shows a secret"},
@@ -5941,42 +5953,42 @@ var risks = [Risks][]Row{
 		{With: "+0 -help|-version|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	206: {
+	208: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	207: {
+	209: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	208: {
+	210: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	209: {
+	211: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	210: {
+	212: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	211: {
+	213: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	212: {
+	214: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	213: {
+	215: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	214: {
+	216: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -5984,68 +5996,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	215: {
+	217: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	216: {
+	218: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	217: {
+	219: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	218: {
+	220: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	219: {
+	221: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	220: {
+	222: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	221: {
+	223: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	222: {
+	224: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	223: {
+	225: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	224: {
+	226: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	225: {
+	227: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	226: {
+	228: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	227: {
+	229: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	228: {
+	230: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -7393,66 +7405,66 @@ var programs = [...]Program{
 	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1172, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1172, Prints: keys626, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lvremove", Operands: Unread, Options: options1173, Risk: 124, Prints: keys1174, Facts: Outside},
+	{Name: "vgremove", Operands: Unread, Options: options1173, Risk: 124, Prints: keys1174, Facts: Outside},
+	{Name: "pvremove", Operands: Unread, Options: options1173, Risk: 124, Prints: keys1174, Facts: Outside},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1178, Also: also1179, Facts: Outside},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1178, Also: also1180, Facts: Outside},
-	{Name: "lz4", Operands: Outputs, Options: options1181, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options1181, Beside: true},
-	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 124, Facts: Outside},
-	{Name: "madge", Style: Exact, Operands: Reads, Options: options1182, Workdir: true},
-	{Name: "make", Options: options1183, Risk: 5, Prints: keys530, Also: also1184, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "gmake", Options: options1183, Risk: 5, Prints: keys530, Also: also1185, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "man", Operands: Reads, Options: options1186, Shared: [][]Option{options8}, Risk: 3, Variables: keys1187, Facts: Interactive},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1188, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1188, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1189}, Secrets: 22, Facts: Outside},
-	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1190, Workdir: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1175, Subs: subs1180, Also: also1181, Facts: Outside},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options1175, Subs: subs1180, Also: also1182, Facts: Outside},
+	{Name: "lz4", Operands: Outputs, Options: options1183, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options1183, Beside: true},
+	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 125, Facts: Outside},
+	{Name: "madge", Style: Exact, Operands: Reads, Options: options1184, Workdir: true},
+	{Name: "make", Options: options1185, Risk: 5, Prints: keys530, Also: also1186, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "gmake", Options: options1185, Risk: 5, Prints: keys530, Also: also1187, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "man", Operands: Reads, Options: options1188, Shared: [][]Option{options8}, Risk: 3, Variables: keys1189, Facts: Interactive},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1190, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1190, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1191}, Secrets: 22, Facts: Outside},
+	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1192, Workdir: true},
 	{Name: "mc", Secrets: 23, Wordless: true},
-	{Name: "mcookie", Options: options1191},
-	{Name: "md5", Operands: Reads, Options: options1192},
-	{Name: "mdadm", Operands: Unread, Risk: 125},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1193, Risk: 3},
-	{Name: "mediainfo", Operands: Reads, Options: options1194},
-	{Name: "meson", Operands: Unread, Subs: subs1201, Workdir: true},
+	{Name: "mcookie", Options: options1193},
+	{Name: "md5", Operands: Reads, Options: options1194},
+	{Name: "mdadm", Operands: Unread, Risk: 126},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1195, Risk: 3},
+	{Name: "mediainfo", Operands: Reads, Options: options1196},
+	{Name: "meson", Operands: Unread, Subs: subs1203, Workdir: true},
 	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1047, Subs: subs1126, Settings: settings1127, Equal: equal1128, Also: also1129, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options273, Subs: subs276, Settings: settings277, Harmless: keys278, Also: also281},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 126, Settings: settings618, Harmless: keys1134, Also: also1202, Facts: Outside, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options1203, Subs: subs1209, Settings: settings1210, Harmless: keys1211, Variables: keys1212, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options1203, Subs: subs1209, Settings: settings1210, Harmless: keys1211, Variables: keys1212, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1216, Prints: keys530, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1217, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mkfifo", Operands: Outputs, Options: options1218, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mknod", Operands: Outputs, Options: options1218, Shared: [][]Option{options8}, Risk: 40},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 127, Settings: settings618, Harmless: keys1134, Also: also1204, Facts: Outside, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options1205, Subs: subs1211, Settings: settings1212, Harmless: keys1213, Variables: keys1214, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options1205, Subs: subs1211, Settings: settings1212, Harmless: keys1213, Variables: keys1214, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs1218, Prints: keys530, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options1219, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mke2fs", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
+	{Name: "mkfs.ext2", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
+	{Name: "mkfs.ext3", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
+	{Name: "mkfs.ext4", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
+	{Name: "mkfifo", Operands: Outputs, Options: options1221, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mknod", Operands: Outputs, Options: options1221, Shared: [][]Option{options8}, Risk: 40},
 	{Name: "mkswap", Operands: Unread, Risk: 55},
-	{Name: "lvremove", Operands: Unread, Risk: 55},
-	{Name: "vgremove", Operands: Unread, Risk: 55},
-	{Name: "pvremove", Operands: Unread, Risk: 55},
 	{Name: "cfdisk", Operands: Unread, Risk: 55},
 	{Name: "mkfs", Operands: Unread, Risk: 55},
-	{Name: "mkfs.ext2", Operands: Unread, Risk: 55},
-	{Name: "mkfs.ext3", Operands: Unread, Risk: 55},
-	{Name: "mkfs.ext4", Operands: Unread, Risk: 55},
 	{Name: "mkfs.xfs", Operands: Unread, Risk: 55},
 	{Name: "mkfs.btrfs", Operands: Unread, Risk: 55},
 	{Name: "mkfs.vfat", Operands: Unread, Risk: 55},
 	{Name: "mkfs.fat", Operands: Unread, Risk: 55},
 	{Name: "mkfs.ntfs", Operands: Unread, Risk: 55},
-	{Name: "mke2fs", Operands: Unread, Risk: 55},
 	{Name: "blkdiscard", Operands: Unread, Risk: 55},
 	{Name: "ddrescue", Operands: Unread, Risk: 55},
-	{Name: "mktemp", Operands: Outputs, Options: options1219, Shared: [][]Option{options8}, Risk: 127, Special: "mktemp"},
-	{Name: "mocha", Options: options1220, Facts: Packaged, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options1222, Shared: [][]Option{options8}, Risk: 129, Special: "mktemp"},
+	{Name: "mocha", Options: options1223, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options151, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 37, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options151, Facts: Outside},
@@ -7498,261 +7510,261 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "mongorestore", Operands: Unread, Options: options151, Risk: 68, Secrets: 24, Facts: Outside},
 	{Name: "mongosh", Operands: Unread, Options: options151, Risk: 48, Secrets: 24, Facts: Outside},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1221, Also: also1222, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1223, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1224, Risk: 14, Facts: Outside, Ends: true},
-	{Name: "mount", Operands: Unread, Options: options153, Risk: 128, Facts: Outside, Special: "mount"},
-	{Name: "mtr", Options: options1225},
-	{Name: "traceroute6", Options: options1225},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1226, Subs: subs1230, Facts: Outside},
-	{Name: "multipath", Risk: 129, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1231},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1224, Also: also1225, Facts: TaskRunner, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options1226, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1227, Risk: 14, Facts: Outside, Ends: true},
+	{Name: "mount", Operands: Unread, Options: options153, Risk: 130, Facts: Outside, Special: "mount"},
+	{Name: "mtr", Options: options1228},
+	{Name: "traceroute6", Options: options1228},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1229, Subs: subs1233, Facts: Outside},
+	{Name: "multipath", Risk: 131, Wordless: true},
+	{Name: "multitail", Operands: Reads, Options: options1234},
 	{Name: "mutool", Operands: Unread},
-	{Name: "mutt", Style: POSIX, Options: options1232, Facts: Outside, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1232, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1233, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mvn", Options: options1234, Risk: 5, Variables: keys1235, Also: also1236, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnw", Options: options1234, Also: also1237, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnd", Options: options1234, Also: also1237, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1238, Prints: keys341, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1239, Risk: 48, Secrets: 22, Prints: keys1240, Variables: keys1241, Also: also1242, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1239, Risk: 48, Secrets: 22, Prints: keys1240, Variables: keys1241, Also: also1243, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1189}, Risk: 130, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1189}, Risk: 37, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1189}, Risk: 68, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1189}, Risk: 68, Secrets: 22, Facts: Outside},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1189}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mutt", Style: POSIX, Options: options1235, Facts: Outside, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1235, Facts: Outside, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1236, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mvn", Options: options1237, Risk: 5, Variables: keys1238, Also: also1239, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnw", Options: options1237, Also: also1240, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnd", Options: options1237, Also: also1240, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mypy", Operands: Reads, Options: options1241, Prints: keys341, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1242, Risk: 48, Secrets: 22, Prints: keys1243, Variables: keys1244, Also: also1245, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1242, Risk: 48, Secrets: 22, Prints: keys1243, Variables: keys1244, Also: also1246, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1191}, Risk: 132, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1191}, Risk: 37, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1191}, Risk: 68, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1191}, Risk: 68, Secrets: 22, Facts: Outside},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1191}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1244},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1245},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1245},
+	{Name: "namei", Operands: Names, Options: options1247},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1248},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1248},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1246, Risk: 14, Prints: keys941},
-	{Name: "netcat", Options: options1246, Risk: 14, Prints: keys941, Also: also1247},
-	{Name: "ncat", Options: options1246, Risk: 14, Prints: keys941, Also: also1247},
-	{Name: "nc.openbsd", Options: options1246},
-	{Name: "nc.traditional", Options: options1246},
+	{Name: "nc", Options: options1249, Risk: 14, Prints: keys941},
+	{Name: "netcat", Options: options1249, Risk: 14, Prints: keys941, Also: also1250},
+	{Name: "ncat", Options: options1249, Risk: 14, Prints: keys941, Also: also1250},
+	{Name: "nc.openbsd", Options: options1249},
+	{Name: "nc.traditional", Options: options1249},
 	{Name: "ncdu", Operands: Unread, Options: options525},
 	{Name: "gdu", Operands: Unread, Options: options525},
 	{Name: "dua", Operands: Unread, Options: options525},
-	{Name: "nethogs", Options: options1248, Facts: Outside},
-	{Name: "netplan", Risk: 131, Facts: Outside, Wordless: true},
-	{Name: "netstat", Options: options1249, Risk: 3, Facts: Outside},
-	{Name: "networksetup", Operands: Unread, Risk: 132, Facts: Outside},
-	{Name: "newgrp", Risk: 133, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1221, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 134, Prints: keys182, Facts: Outside},
-	{Name: "nginx", Risk: 135, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1221, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1250, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1251, Risk: 5, Also: also1252, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1251, Risk: 5, Also: also1253, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1255, Settings: settings1256, Harmless: keys1257, Variables: keys1258},
-	{Name: "nix-shell", Operands: Script, Options: options1259, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1260, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
-	{Name: "objdump", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
-	{Name: "readelf", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
-	{Name: "size", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
-	{Name: "otool", Operands: Reads, Options: options200, Risk: 3, Variables: keys1261, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1262, Risk: 14, Prints: keys341, Facts: Outside},
-	{Name: "nmcli", Operands: Unread, Risk: 136, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1263, Risk: 5, Prints: keys530, Variables: keys1264, Also: also1265, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1263, Risk: 5, Prints: keys530, Variables: keys1264, Also: also1266, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1263, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1267, Ends: true, Workdir: true},
+	{Name: "nethogs", Options: options1251, Facts: Outside},
+	{Name: "netplan", Risk: 133, Facts: Outside, Wordless: true},
+	{Name: "netstat", Options: options1252, Risk: 3, Facts: Outside},
+	{Name: "networksetup", Operands: Unread, Risk: 134, Facts: Outside},
+	{Name: "newgrp", Risk: 135, Stdin: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
+	{Name: "nft", Operands: Unread, Risk: 136, Prints: keys182, Facts: Outside},
+	{Name: "nginx", Risk: 137, Wordless: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1224, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1253, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1254, Risk: 5, Also: also1255, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1254, Risk: 5, Also: also1256, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1258, Settings: settings1259, Harmless: keys1260, Variables: keys1261},
+	{Name: "nix-shell", Operands: Script, Options: options1262, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1263, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
+	{Name: "nmap", Style: Joined, Options: options1265, Risk: 14, Prints: keys341, Facts: Outside},
+	{Name: "nmcli", Operands: Unread, Risk: 138, Secrets: 26, Facts: Outside, Abbreviates: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1266, Risk: 5, Prints: keys530, Variables: keys1267, Also: also1268, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1266, Risk: 5, Prints: keys530, Variables: keys1267, Also: also1269, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1266, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1270, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1022, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1268, Subs: subs1275, Risk: 137, Variables: keys1276, Also: also1277, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1278, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1278, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options246, Subs: subs249, Risk: 28, Secrets: 3, Settings: settings250, Harmless: keys251, Prints: keys626, Aside: keys252, Also: also1279, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
-	{Name: "npm-run-all", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1280, Also: also272, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1281, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1282, Risk: 5, Prints: keys626, Also: also1283, Ends: true, Workdir: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1271, Subs: subs1278, Risk: 139, Variables: keys1279, Also: also1280, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1281, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1281, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options246, Subs: subs249, Risk: 28, Secrets: 3, Settings: settings250, Harmless: keys251, Prints: keys626, Aside: keys252, Also: also1282, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
+	{Name: "npm-run-all", Options: options1283, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1283, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1283, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1283, Also: also272, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1284, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1285, Risk: 5, Prints: keys626, Also: also1286, Ends: true, Workdir: true},
 	{Name: "nr", Also: also272, Wordless: true},
 	{Name: "wsrun", Also: also272, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1284, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "ntpq", Risk: 138, Facts: NamesHosts, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1285, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1286, Also: also1287, Wordless: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1288, Ends: true},
-	{Name: "numfmt", Options: options1289, Shared: [][]Option{options8}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options242, Risk: 139},
-	{Name: "nvme", Operands: Unread, Risk: 140},
-	{Name: "nvtop", Operands: Unread, Options: options1290},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1291, Prints: keys1292, Ends: true, Stdin: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1287, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "ntpq", Risk: 140, Facts: NamesHosts, Wordless: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1289, Also: also1290, Wordless: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1291, Ends: true},
+	{Name: "numfmt", Options: options1292, Shared: [][]Option{options8}, Safe: true},
+	{Name: "nvidia-smi", Operands: Names, Options: options242, Risk: 141},
+	{Name: "nvme", Operands: Unread, Risk: 142},
+	{Name: "nvtop", Operands: Unread, Options: options1293},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1294, Prints: keys1295, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options939, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1293, Subs: subs1297, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1293, Subs: subs1297, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1298},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1304, Risk: 141, Secrets: 27, Also: also1305},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1296, Subs: subs1300, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1296, Subs: subs1300, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1301},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1307, Risk: 143, Secrets: 27, Also: also1308},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1317, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1321, Workdir: true},
-	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 142, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1322, Prints: keys530},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1323, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
-	{Name: "parted", Operands: Unread, Risk: 143},
-	{Name: "paste", Operands: Reads, Options: options1324, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1325, Shared: [][]Option{options8}, Risk: 144, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1326, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1327},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1320, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1324, Workdir: true},
+	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 144, Facts: Outside},
+	{Name: "pandoc", Operands: Reads, Options: options1325, Prints: keys530},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1326, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "parted", Operands: Unread, Risk: 145},
+	{Name: "paste", Operands: Reads, Options: options1327, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1328, Shared: [][]Option{options8}, Risk: 146, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1329, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1330},
 	{Name: "pbzip2", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options198, Beside: true},
-	{Name: "pcre2grep", Operands: Code, Options: options1328, Shared: [][]Option{options1329}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1330, Shared: [][]Option{options1329}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1336, Risk: 145, Facts: Outside},
+	{Name: "pcre2grep", Operands: Code, Options: options1331, Shared: [][]Option{options1332}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1333, Shared: [][]Option{options1332}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1339, Risk: 147, Facts: Outside},
 	{Name: "pctrestore", Risk: 68, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1337},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1338, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1339},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Settings: settings267, Harmless: keys1349, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1355},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1356, Risk: 5, Prints: keys530, Variables: keys1357, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1340},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1341, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1342},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Settings: settings267, Harmless: keys1352, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1358},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Variables: keys1360, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Variables: keys1360, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Variables: keys1360, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Variables: keys1360, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Variables: keys1360, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "pg_dump", Options: options523, Risk: 37},
 	{Name: "pg_dumpall", Options: options523, Risk: 37},
 	{Name: "pg_basebackup", Options: options523, Risk: 37},
@@ -7764,111 +7776,111 @@ var programs = [...]Program{
 	{Name: "pg_isready", Options: options523, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_lsclusters", Options: options523, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_resetwal", Risk: 68, Wordless: true},
-	{Name: "pg_restore", Options: options523, Risk: 146},
+	{Name: "pg_restore", Options: options523, Risk: 148},
 	{Name: "pgbench", Options: options523, Facts: Outside},
 	{Name: "clusterdb", Options: options523, Facts: Outside},
 	{Name: "pg_ctl", Options: options523, Facts: Outside},
 	{Name: "pg_ctlcluster", Options: options523, Facts: Outside},
-	{Name: "pgrep", Options: options1358, Shared: [][]Option{options589}, Risk: 3, Equal: equal403, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1359, Risk: 5, Prints: keys530, Also: also1360, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1359, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1361, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1362},
-	{Name: "pidwait", Options: options1363, Shared: [][]Option{options589}, Equal: equal403, Facts: Outside},
+	{Name: "pgrep", Options: options1361, Shared: [][]Option{options589}, Risk: 3, Equal: equal403, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1362, Risk: 5, Prints: keys530, Also: also1363, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1362, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1364, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1365},
+	{Name: "pidwait", Options: options1366, Shared: [][]Option{options589}, Equal: equal403, Facts: Outside},
 	{Name: "pigz", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "uncompress", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options973, Beside: true},
-	{Name: "ping", Options: options1364, Risk: 147, Facts: NamesHosts},
-	{Name: "ping6", Options: options1364},
-	{Name: "arping", Options: options1364},
-	{Name: "fping", Options: options1364},
-	{Name: "pinky", Options: options1365, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1366, Subs: subs1374, Risk: 148, Secrets: 3, Settings: settings618, Harmless: keys1375, Prints: keys341, Variables: keys1376, Ignored: keys1377, Also: also1378, Facts: Packaged, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1366, Subs: subs1374, Settings: settings618, Harmless: keys1375, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1366, Subs: subs1374, Risk: 148, Settings: settings618, Harmless: keys1375, Also: also1379, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1380, Subs: subs1384, Risk: 148},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1385, Risk: 40, Ends: true},
-	{Name: "pkgutil", Risk: 149, Wordless: true},
-	{Name: "pkill", Options: options1363, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1388, Facts: Packaged, Workdir: true},
+	{Name: "ping", Options: options1367, Risk: 149, Facts: NamesHosts},
+	{Name: "ping6", Options: options1367},
+	{Name: "arping", Options: options1367},
+	{Name: "fping", Options: options1367},
+	{Name: "pinky", Options: options1368, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 150, Secrets: 3, Settings: settings618, Harmless: keys1378, Prints: keys341, Variables: keys1379, Ignored: keys1380, Also: also1381, Facts: Packaged, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 150, Settings: settings618, Harmless: keys1378, Also: also1382, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1383, Subs: subs1387, Risk: 150},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1388, Risk: 40, Ends: true},
+	{Name: "pkgutil", Risk: 151, Wordless: true},
+	{Name: "pkill", Options: options1366, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1391, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1161, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1161, Safe: true},
-	{Name: "plutil", Risk: 150, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1389, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1390},
-	{Name: "pnpm", Style: Exact, Options: options1391, Subs: subs1396, Risk: 151, Secrets: 3, Settings: settings1397, Harmless: keys1398, Aside: keys1399, Variables: keys1400, Also: also1401, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1402, Also: also1403, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 152, Also: also1404, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1340, Subs: subs1348, Risk: 153, Secrets: 29, Settings: settings267, Harmless: keys1349, Variables: keys1405, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1406, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1407, Shared: [][]Option{options8}, Safe: true},
+	{Name: "plutil", Risk: 152, Wordless: true},
+	{Name: "pmap", Operands: Names, Options: options1392, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1393},
+	{Name: "pnpm", Style: Exact, Options: options1394, Subs: subs1399, Risk: 153, Secrets: 3, Settings: settings1400, Harmless: keys1401, Aside: keys1402, Variables: keys1403, Also: also1404, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1405, Also: also1406, Ends: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 154, Also: also1407, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Risk: 155, Secrets: 29, Settings: settings267, Harmless: keys1352, Variables: keys1408, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1409, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1410, Shared: [][]Option{options8}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "prek", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1408, Prints: keys530, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1409, Facts: InShell, Special: "echo"},
-	{Name: "printenv", Options: options1410, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1411, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1412, Risk: 36, Ends: true},
-	{Name: "profiles", Risk: 154, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1413, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1414, Prints: keys1415},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1416, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1416, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1417, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
+	{Name: "prettier", Operands: Reads, Options: options1411, Prints: keys530, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1412, Facts: InShell, Special: "echo"},
+	{Name: "printenv", Options: options1413, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1414, Risk: 3, Facts: InShell, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1415, Risk: 36, Ends: true},
+	{Name: "profiles", Risk: 156, Wordless: true},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1416, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1417, Prints: keys1418},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1419, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1419, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1420, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1418, Risk: 48, Variables: keys1419, Facts: Outside | Interactive, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1420, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1221, Risk: 155, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1406, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1421},
-	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 156, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 157},
-	{Name: "pveceph", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 158, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1424, Risk: 159, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
+	{Name: "psql", Options: options1421, Risk: 48, Variables: keys1422, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1423, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1224, Risk: 157, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1409, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1424},
+	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 158, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 159},
+	{Name: "pveceph", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1427, Risk: 161, Facts: Outside},
+	{Name: "pvenode", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1427, Risk: 161, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1430, Risk: 163, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 164, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pmxcfs", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pvedaemon", Style: Joined, Options: options227, Shared: [][]Option{options228}},
@@ -7879,88 +7891,88 @@ var programs = [...]Program{
 	{Name: "rados", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "crm", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pcs", Style: Joined, Options: options227, Shared: [][]Option{options228}},
-	{Name: "pvesubscription", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 163},
-	{Name: "pveum", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 164, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 165},
-	{Name: "pwd", Style: POSIX, Options: options1428, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1429},
-	{Name: "compileall", Operands: Outputs, Options: options1429},
-	{Name: "pycodestyle", Operands: Reads, Options: options1430, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options1430, Workdir: true},
-	{Name: "pyflakes3", Operands: Reads, Options: options1430, Workdir: true},
-	{Name: "pydoc", Options: options1431},
-	{Name: "pydocstyle", Operands: Reads, Options: options1432, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options1433, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "pyproject-build", Operands: Loads, Options: options1434},
-	{Name: "build", Operands: Loads, Options: options1434},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1435, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pyre", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "pytype", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "xenon", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "pyroma", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "interrogate", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "safety", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "pip-audit", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "ty", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "zuban", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "cfn-lint", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "curlylint", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "refurb", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "slotscheck", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "import-linter", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "lint-imports", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "deptry", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "proselint", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "vale", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "stubtest", Operands: Unread, Options: options1436, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options1437, Facts: Packaged, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options1437, Facts: Packaged, Workdir: true},
-	{Name: "pytest", Options: options1438, Settings: settings1439, Harmless: keys1440, Variables: keys1441, Also: also1442, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1438, Settings: settings1439, Harmless: keys1440, Variables: keys1441, Also: also1443, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1435, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1449, Risk: 145, Also: also1450, Facts: Outside},
+	{Name: "pvesubscription", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 165},
+	{Name: "pveum", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 166, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 167},
+	{Name: "pwd", Style: POSIX, Options: options1431, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1432},
+	{Name: "compileall", Operands: Outputs, Options: options1432},
+	{Name: "pycodestyle", Operands: Reads, Options: options1433, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options1433, Workdir: true},
+	{Name: "pyflakes3", Operands: Reads, Options: options1433, Workdir: true},
+	{Name: "pydoc", Options: options1434},
+	{Name: "pydocstyle", Operands: Reads, Options: options1435, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options1436, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "pyproject-build", Operands: Loads, Options: options1437},
+	{Name: "build", Operands: Loads, Options: options1437},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1438, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1438, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1438, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1438, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pyre", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "pytype", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "xenon", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "pyroma", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "interrogate", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "safety", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "pip-audit", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "ty", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "zuban", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "cfn-lint", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "curlylint", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "refurb", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "slotscheck", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "import-linter", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "lint-imports", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "deptry", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "proselint", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "vale", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "stubtest", Operands: Unread, Options: options1439, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options1440, Facts: Packaged, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options1440, Facts: Packaged, Workdir: true},
+	{Name: "pytest", Options: options1441, Settings: settings1442, Harmless: keys1443, Variables: keys1444, Also: also1445, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1441, Settings: settings1442, Harmless: keys1443, Variables: keys1444, Also: also1446, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1452, Risk: 147, Also: also1453, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 68, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options552, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1290, Subs: subs1452, Workdir: true},
-	{Name: "rails", Options: options1453, Subs: subs1456, Also: also1457, Workdir: true, Abbreviates: true},
+	{Name: "radon", Operands: Unread, Options: options1293, Subs: subs1455, Workdir: true},
+	{Name: "rails", Options: options1456, Subs: subs1459, Also: also1460, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options571, Subs: subs578, Facts: Outside, Inherit: true},
-	{Name: "rake", Options: options1458, Also: also1459, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1460, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1460, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1461, Also: also1462, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1463, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1463, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
-	{Name: "rbd", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 166, Facts: Outside},
-	{Name: "rc-service", Operands: Unread, Also: also1461, Facts: Outside},
-	{Name: "invoke-rc.d", Operands: Unread, Also: also1461, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1462, Subs: subs1464, Risk: 167, Variables: keys1465, Facts: Outside},
+	{Name: "rbd", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 168, Facts: Outside},
+	{Name: "rc-service", Operands: Unread, Also: also1464, Facts: Outside},
+	{Name: "invoke-rc.d", Operands: Unread, Also: also1464, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1465, Subs: subs1467, Risk: 169, Variables: keys1468, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1466, Risk: 2, Facts: InShell, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1467, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1469, Risk: 2, Facts: InShell, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1470, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options954, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1468, Risk: 168, Secrets: 31, Prints: keys1469, Variables: keys1470, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1183, Also: also1471, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "redis-cli", Options: options1471, Risk: 170, Secrets: 31, Prints: keys1472, Variables: keys1473, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 37, Wordless: true},
-	{Name: "repoquery", Risk: 169, Wordless: true},
-	{Name: "resolvectl", Options: options522, Risk: 170, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1472, Subs: subs1476, Facts: Outside, Inherit: true},
+	{Name: "repoquery", Risk: 171, Wordless: true},
+	{Name: "resolvectl", Options: options522, Risk: 172, Facts: Outside | NamesHosts},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1475, Subs: subs1479, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options256, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7986,67 +7998,67 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1477, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1480, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options955, Shared: [][]Option{options8}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options955, Shared: [][]Option{options8}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1478},
-	{Name: "del", Operands: Outputs, Options: options1478},
-	{Name: "trash", Operands: Outputs, Options: options1478},
-	{Name: "trash-put", Operands: Outputs, Options: options1478},
-	{Name: "del-cli", Operands: Outputs, Options: options1478},
-	{Name: "shx", Operands: Outputs, Options: options1478},
-	{Name: "cpx", Operands: Outputs, Options: options1478},
-	{Name: "cpy", Operands: Outputs, Options: options1478},
-	{Name: "ncp", Operands: Outputs, Options: options1478},
-	{Name: "mkdirp", Operands: Outputs, Options: options1478},
-	{Name: "copyfiles", Operands: Outputs, Options: options1478},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1478},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1477},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1479, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1480, Shared: [][]Option{options8}, Risk: 171, Also: also1481},
-	{Name: "grm", Operands: Writes, Options: options1480, Shared: [][]Option{options8}, Risk: 171, Also: also1482},
-	{Name: "rmdir", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1484, Workdir: true},
-	{Name: "route", Operands: Unread, Risk: 172, Facts: Outside},
+	{Name: "rimraf", Operands: Outputs, Options: options1481},
+	{Name: "del", Operands: Outputs, Options: options1481},
+	{Name: "trash", Operands: Outputs, Options: options1481},
+	{Name: "trash-put", Operands: Outputs, Options: options1481},
+	{Name: "del-cli", Operands: Outputs, Options: options1481},
+	{Name: "shx", Operands: Outputs, Options: options1481},
+	{Name: "cpx", Operands: Outputs, Options: options1481},
+	{Name: "cpy", Operands: Outputs, Options: options1481},
+	{Name: "ncp", Operands: Outputs, Options: options1481},
+	{Name: "mkdirp", Operands: Outputs, Options: options1481},
+	{Name: "copyfiles", Operands: Outputs, Options: options1481},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1481},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1480},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1482, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 173, Also: also1484},
+	{Name: "grm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 173, Also: also1485},
+	{Name: "rmdir", Operands: Writes, Options: options1486, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "route", Operands: Unread, Risk: 174, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 173},
+	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 175},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1485, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options1486, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1298, Risk: 174, Prints: keys279},
-	{Name: "rubocop", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1487, Workdir: true},
+	{Name: "rspec", Options: options1488, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options1489, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1301, Risk: 176, Prints: keys279},
+	{Name: "rubocop", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1490, Workdir: true},
 	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1488, Subs: subs1492, Risk: 175, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1493, Risk: 40, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1494, Shared: [][]Option{options8}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1495, Risk: 40, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1221, Also: also272, Workdir: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1496, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1497, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1498, Subs: subs1502, Risk: 176, Settings: settings1503, Variables: keys1504, Also: also1505},
-	{Name: "s3cmd", Risk: 177, Variables: keys1506, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1251, Workdir: true, Obeys: "build.ninja"},
-	{Name: "sar", Risk: 178, Wordless: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1491, Subs: subs1495, Risk: 177, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1496, Risk: 40, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1497, Shared: [][]Option{options8}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1498, Risk: 40, Stdin: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1224, Also: also272, Workdir: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1499, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1500, Facts: Editor},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1501, Subs: subs1505, Risk: 178, Settings: settings1506, Variables: keys1507, Also: also1508},
+	{Name: "s3cmd", Risk: 179, Variables: keys1509, Facts: Outside, Wordless: true},
+	{Name: "samu", Operands: Unread, Options: options1254, Workdir: true, Obeys: "build.ninja"},
+	{Name: "sar", Risk: 180, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
 	{Name: "xdg-open", Operands: Unread, Facts: Outside},
@@ -8079,7 +8091,7 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1507, Risk: 179},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1510, Risk: 181},
 	{Name: "scons", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "waf", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "tup", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
@@ -8105,175 +8117,175 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1508, Risk: 180, Facts: Outside, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1509, Prints: keys1510, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1511, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1512},
-	{Name: "scutil", Operands: Unread, Risk: 181, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1513, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 182, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 183, Also: also1514, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1515, Subs: subs1516, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1517, Facts: Outside},
-	{Name: "seq", Options: options1518, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 184, Also: also1519, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
-	{Name: "set", Style: POSIX, Options: options1520, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1521, Risk: 36, Ends: true},
-	{Name: "setcap", Operands: Unread, Risk: 133},
-	{Name: "userdel", Operands: Unread, Risk: 133},
-	{Name: "groupadd", Operands: Unread, Risk: 133},
-	{Name: "groupdel", Operands: Unread, Risk: 133},
-	{Name: "groupmod", Operands: Unread, Risk: 133},
-	{Name: "adduser", Operands: Unread, Risk: 133},
-	{Name: "deluser", Operands: Unread, Risk: 133},
-	{Name: "passwd", Operands: Unread, Risk: 133},
-	{Name: "chpasswd", Operands: Unread, Risk: 133},
-	{Name: "chsh", Operands: Unread, Risk: 133},
-	{Name: "gpasswd", Operands: Unread, Risk: 133},
-	{Name: "addgroup", Operands: Unread, Risk: 133},
-	{Name: "delgroup", Operands: Unread, Risk: 133},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1522, Facts: InShell},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1522, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1523, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1524, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 185},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1525, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options866, Risk: 133, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 186},
+	{Name: "scp", Operands: Transfer, Options: options1511, Risk: 182, Facts: Outside, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1514, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1515},
+	{Name: "scutil", Operands: Unread, Risk: 183, Facts: Outside},
+	{Name: "sdiff", Operands: Reads, Options: options1516, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "security", Operands: Unread, Risk: 184, Facts: Outside},
+	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 185, Also: also1517, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1518, Subs: subs1519, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1520, Facts: Outside},
+	{Name: "seq", Options: options1521, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 186, Also: also1522, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "set", Style: POSIX, Options: options1523, Risk: 2, Facts: InShell, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1524, Risk: 36, Ends: true},
+	{Name: "setcap", Operands: Unread, Risk: 135},
+	{Name: "userdel", Operands: Unread, Risk: 135},
+	{Name: "groupadd", Operands: Unread, Risk: 135},
+	{Name: "groupdel", Operands: Unread, Risk: 135},
+	{Name: "groupmod", Operands: Unread, Risk: 135},
+	{Name: "adduser", Operands: Unread, Risk: 135},
+	{Name: "deluser", Operands: Unread, Risk: 135},
+	{Name: "passwd", Operands: Unread, Risk: 135},
+	{Name: "chpasswd", Operands: Unread, Risk: 135},
+	{Name: "chsh", Operands: Unread, Risk: 135},
+	{Name: "gpasswd", Operands: Unread, Risk: 135},
+	{Name: "addgroup", Operands: Unread, Risk: 135},
+	{Name: "delgroup", Operands: Unread, Risk: 135},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1525, Facts: InShell},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1525, Facts: InShell},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1526, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1527, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "sfdisk", Operands: Unread, Risk: 187},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1528, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options866, Risk: 135, Ends: true},
+	{Name: "sgdisk", Operands: Unread, Risk: 188},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1526, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1527, Prints: keys1528, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1529, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1530, Shared: [][]Option{options8}, Risk: 68},
-	{Name: "shuf", Operands: Reads, Options: options1531, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 187, Also: also1532},
-	{Name: "sips", Risk: 188, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 189, Secrets: 33, Facts: Outside},
-	{Name: "slabtop", Options: options1533},
-	{Name: "sleep", Options: options1534, Shared: [][]Option{options8}, Risk: 190, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 191},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1529, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1530, Prints: keys1531, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1532, Risk: 2, Facts: InShell, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1533, Shared: [][]Option{options8}, Risk: 68},
+	{Name: "shuf", Operands: Reads, Options: options1534, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 189, Also: also1535},
+	{Name: "sips", Risk: 190, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 191, Secrets: 33, Facts: Outside},
+	{Name: "slabtop", Options: options1536},
+	{Name: "sleep", Options: options1537, Shared: [][]Option{options8}, Risk: 192, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 193},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 192, Facts: Outside},
+	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 194, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options901, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1535, Risk: 14, Prints: keys279},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1536, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1538, Risk: 14, Prints: keys279},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1539, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options960, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 193},
-	{Name: "sphinx-build", Operands: InOut, Options: options1537, Workdir: true},
+	{Name: "spctl", Operands: Unread, Risk: 195},
+	{Name: "sphinx-build", Operands: InOut, Options: options1540, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options961, Shared: [][]Option{options8}, Risk: 37, Here: true},
-	{Name: "sponge", Operands: Outputs, Options: options1538, Shared: [][]Option{options8}, Facts: Editor},
-	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 194, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1539, Subs: subs1542, Inherit: true, Workdir: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Risk: 48, Prints: keys1033, Variables: keys1544, Facts: Interactive, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1543, Risk: 48, Prints: keys1033, Variables: keys1544, Facts: Interactive, Stdin: true},
+	{Name: "sponge", Operands: Fills, Options: options1541, Shared: [][]Option{options8}, Facts: Editor},
+	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 196, Secrets: 5, Facts: Outside},
+	{Name: "sqlfluff", Operands: Unread, Options: options1542, Subs: subs1545, Inherit: true, Workdir: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Risk: 48, Prints: keys1033, Variables: keys1547, Facts: Interactive, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Risk: 48, Prints: keys1033, Variables: keys1547, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 68, Wordless: true},
-	{Name: "ss", Options: options1249, Risk: 195, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1545, Risk: 14, Prints: keys1240, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1546, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1547, Ends: true},
-	{Name: "ssh-copy-id", Options: options1548, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1549, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1550, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1551, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1552},
-	{Name: "stat", Operands: Names, Options: options1553, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1554, Prints: keys1555, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1556, Risk: 27, Ends: true, Plain: true},
+	{Name: "ss", Options: options1252, Risk: 197, Facts: Outside},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1548, Risk: 14, Prints: keys1243, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1549, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1550, Ends: true},
+	{Name: "ssh-copy-id", Options: options1551, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1552, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1553, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1554, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1555},
+	{Name: "stat", Operands: Names, Options: options1556, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1557, Prints: keys1558, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1559, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options65, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1557, Risk: 5, Prints: keys341, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1558, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1559, Shared: [][]Option{options8}},
-	{Name: "stubgen", Operands: Reads, Options: options1560, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1561, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1562, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1560, Risk: 5, Prints: keys341, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1561, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1562, Shared: [][]Option{options8}},
+	{Name: "stubgen", Operands: Reads, Options: options1563, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1564, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1565, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options526, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1563, Risk: 40},
-	{Name: "svgo", Operands: Outputs, Options: options1564, Workdir: true},
-	{Name: "svn", Risk: 196, Settings: settings1565, Also: also1566, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options1022, Risk: 197},
-	{Name: "system_profiler", Operands: Unread, Options: options1022, Risk: 197},
-	{Name: "vm_stat", Operands: Unread, Options: options1022, Risk: 197},
-	{Name: "swapon", Operands: Unread, Risk: 198},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1567, Subs: subs1569, Prints: keys1570, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1571, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 199},
-	{Name: "systemctl", Operands: Unread, Options: options1572, Subs: subs1573, Risk: 200, Settings: settings1574, Variables: keys1575, Ignored: keys1576, Also: also1577, Facts: Outside, Inherit: true, Suffix: ".service"},
-	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 201, Facts: Outside},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1566, Risk: 40},
+	{Name: "svgo", Operands: Outputs, Options: options1567, Workdir: true},
+	{Name: "svn", Risk: 198, Settings: settings1568, Also: also1569, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options1022, Risk: 199},
+	{Name: "system_profiler", Operands: Unread, Options: options1022, Risk: 199},
+	{Name: "vm_stat", Operands: Unread, Options: options1022, Risk: 199},
+	{Name: "swapon", Operands: Unread, Risk: 200},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1570, Subs: subs1572, Prints: keys1573, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1574, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "sysctl", Operands: Unread, Risk: 201},
+	{Name: "systemctl", Operands: Unread, Options: options1575, Subs: subs1576, Risk: 202, Settings: settings1577, Variables: keys1578, Ignored: keys1579, Also: also1580, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 203, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1578, Risk: 36, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1581, Risk: 36, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 40, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1579, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 202, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1580, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1581, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 203, Prints: keys1582, Also: also1583, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1584, Also: also1585, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1584, Also: also1586, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1587, Risk: 27, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1582, Risk: 5, Ends: true},
+	{Name: "systemd-tmpfiles", Risk: 204, Wordless: true},
+	{Name: "tac", Operands: Reads, Options: options1583, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1584, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 205, Prints: keys1585, Also: also1586, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1587, Also: also1588, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1587, Also: also1589, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1590, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1588, Risk: 204, Prints: keys941, Facts: Outside},
-	{Name: "tee", Operands: Outputs, Options: options1538, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1589, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1590, Ignored: keys1591, Also: also1592, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 205, Variables: keys1590, Ignored: keys1591, Also: also1593, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1306, Subs: subs1316, Risk: 206, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1591, Risk: 206, Prints: keys941, Facts: Outside},
+	{Name: "tee", Operands: Fills, Options: options1541, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1592, Risk: 14, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 207, Variables: keys1593, Ignored: keys1594, Also: also1595, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 207, Variables: keys1593, Ignored: keys1594, Also: also1596, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 208, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1594, Workdir: true},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1597, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
-	{Name: "tiffinfo", Operands: Reads, Options: options1595},
+	{Name: "tiffinfo", Operands: Reads, Options: options1598},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options969}, Risk: 27, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 160, Facts: Outside},
-	{Name: "hostnamectl", Operands: Unread, Risk: 160, Facts: Outside},
-	{Name: "localectl", Operands: Unread, Risk: 160, Facts: Outside},
-	{Name: "networkctl", Operands: Unread, Risk: 160, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1596},
+	{Name: "timedatectl", Operands: Unread, Risk: 162, Facts: Outside},
+	{Name: "hostnamectl", Operands: Unread, Risk: 162, Facts: Outside},
+	{Name: "localectl", Operands: Unread, Risk: 162, Facts: Outside},
+	{Name: "networkctl", Operands: Unread, Risk: 162, Facts: Outside},
+	{Name: "timeit", Operands: Code, Options: options1599},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options970, Shared: [][]Option{}, Risk: 27, Equal: equal403, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "tload", Operands: Outputs, Options: options1597, Risk: 4},
-	{Name: "tmutil", Operands: Unread, Risk: 207, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1598, Subs: subs1601, Prints: keys1240, Variables: keys1602, Also: also1603, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tload", Operands: Outputs, Options: options1600, Risk: 4},
+	{Name: "tmutil", Operands: Unread, Risk: 209, Facts: Outside},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1601, Subs: subs1604, Prints: keys1243, Variables: keys1605, Also: also1606, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1604, Risk: 3},
-	{Name: "top", Options: options1605, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1606, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1606, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1607, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "tox", Options: options1608, Subs: subs1609, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1610, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1611, Ends: true},
-	{Name: "traceroute", Options: options1225, Risk: 3, Facts: NamesHosts},
-	{Name: "tracepath", Options: options1225, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1612, Risk: 37, Facts: InShell, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1613, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 208},
+	{Name: "tokei", Operands: Reads, Options: options1607, Risk: 3},
+	{Name: "top", Options: options1608, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1609, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1609, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1610, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "tox", Options: options1611, Subs: subs1612, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1613, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1614, Ends: true},
+	{Name: "traceroute", Options: options1228, Risk: 3, Facts: NamesHosts},
+	{Name: "tracepath", Options: options1228, Risk: 3, Facts: NamesHosts},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1615, Risk: 37, Facts: InShell, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1616, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 210},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Outputs, Options: options1614, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "truncate", Operands: Fills, Options: options1617, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8285,63 +8297,63 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1615, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1616, Prints: keys530, Facts: Outside},
-	{Name: "dumpcap", Options: options1616, Prints: keys530, Facts: Outside},
-	{Name: "rawshark", Options: options1616, Prints: keys530, Facts: Outside},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1618, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1618, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1618, Prints: keys530, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1619, Prints: keys530, Facts: Outside},
+	{Name: "dumpcap", Options: options1619, Prints: keys530, Facts: Outside},
+	{Name: "rawshark", Options: options1619, Prints: keys530, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tsx", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1617, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 209},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1221, Also: also1618, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1619, Subs: subs1622, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1623, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 210},
-	{Name: "ufw", Operands: Unread, Risk: 211, Prints: keys1624, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1625, Shared: [][]Option{options8}},
-	{Name: "ug", Operands: PatternTree, Options: options1625, Shared: [][]Option{options8}},
-	{Name: "ulimit", Style: POSIX, Options: options1626, Risk: 2, Facts: InShell},
-	{Name: "umask", Style: POSIX, Options: options1627, Risk: 2, Facts: InShell},
+	{Name: "tty", Options: options1620, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tune2fs", Operands: Unread, Risk: 211},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1224, Also: also1621, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1622, Subs: subs1625, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1626, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "udevadm", Operands: Unread, Risk: 212},
+	{Name: "ufw", Operands: Unread, Risk: 213, Prints: keys1627, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1628, Shared: [][]Option{options8}},
+	{Name: "ug", Operands: PatternTree, Options: options1628, Shared: [][]Option{options8}},
+	{Name: "ulimit", Style: POSIX, Options: options1629, Risk: 2, Facts: InShell},
+	{Name: "umask", Style: POSIX, Options: options1630, Risk: 2, Facts: InShell},
 	{Name: "umount", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1628, Risk: 2, Facts: InShell},
-	{Name: "uname", Options: options1629, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1631, Risk: 2, Facts: InShell},
+	{Name: "uname", Options: options1632, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options971, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1630, Workdir: true},
+	{Name: "unittest", Options: options1633, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 68},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1631, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1632, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1633, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1633, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1633, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1633, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1633, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1634, Risk: 212, Secrets: 5, Variables: keys1635, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 213},
-	{Name: "uptime", Options: options1636, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "useradd", Operands: Unread, Risk: 133, Secrets: 24},
-	{Name: "usermod", Operands: Unread, Risk: 133, Secrets: 24},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1634, Risk: 2, Facts: InShell, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1635, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1636, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1636, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1636, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1636, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1636, Beside: true},
+	{Name: "unzip", Operands: Reads, Options: options1637, Risk: 214, Secrets: 5, Variables: keys1638, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 215},
+	{Name: "uptime", Options: options1639, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "useradd", Operands: Unread, Risk: 135, Secrets: 24},
+	{Name: "usermod", Operands: Unread, Risk: 135, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1637},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1638, Subs: subs1654, Risk: 214, Aside: keys1655, Variables: keys1656, Ignored: keys1657, Also: also1658, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1659, Risk: 5, Also: also1660, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1661, Subs: subs1664, Risk: 215, Variables: keys1665, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1666, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1468, Facts: Outside, Folds: true},
-	{Name: "keydb-cli", Options: options1468, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1667, Subs: subs1671, Risk: 216, Secrets: 9, Prints: keys1672, Variables: keys1673, Ignored: keys1674, Also: also1675, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "uuidgen", Options: options1640},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1641, Subs: subs1657, Risk: 216, Aside: keys1658, Variables: keys1659, Ignored: keys1660, Also: also1661, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1662, Risk: 5, Also: also1663, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1664, Subs: subs1667, Risk: 217, Variables: keys1668, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1669, Risk: 36, Ends: true},
+	{Name: "valkey-cli", Options: options1471, Facts: Outside, Folds: true},
+	{Name: "keydb-cli", Options: options1471, Facts: Outside, Folds: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1670, Subs: subs1674, Risk: 218, Secrets: 9, Prints: keys1675, Variables: keys1676, Ignored: keys1677, Also: also1678, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options347, Shared: [][]Option{options8}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 217, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1676},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 219, Facts: Outside},
+	{Name: "venv", Operands: Outputs, Options: options1679},
 	{Name: "view", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "ex", Operands: Outputs, Options: options253, Facts: Interactive},
@@ -8362,71 +8374,71 @@ var programs = [...]Program{
 	{Name: "zile", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "mg", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "emacs-nox", Operands: Outputs, Options: options253, Facts: Interactive},
-	{Name: "vim", Operands: Outputs, Options: options253, Prints: keys1415, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options253, Prints: keys1415, Also: also1677, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options253, Prints: keys1415, Also: also1677, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 218, Variables: keys1678, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1679},
-	{Name: "pyvenv", Operands: Outputs, Options: options1679},
-	{Name: "visudo", Operands: Unread, Risk: 219, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1680, Subs: subs1681, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1682, Subs: subs1683, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options1684, Workdir: true},
+	{Name: "vim", Operands: Outputs, Options: options253, Prints: keys1418, Facts: Interpreter | Interactive},
+	{Name: "vi", Operands: Outputs, Options: options253, Prints: keys1418, Also: also1680, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options253, Prints: keys1418, Also: also1680, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 220, Variables: keys1681, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1682},
+	{Name: "pyvenv", Operands: Outputs, Options: options1682},
+	{Name: "visudo", Operands: Unread, Risk: 221, Facts: Interactive},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1683, Subs: subs1684, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1685, Subs: subs1686, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options1687, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 37, Facts: Outside},
 	{Name: "pveperf", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 37, Facts: Outside},
-	{Name: "w", Options: options1685, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1686, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1687, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1688, Risk: 36, Ends: true},
+	{Name: "w", Options: options1688, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1689, Risk: 2, Facts: InShell, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1690, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1691, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options972, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1689, Shared: [][]Option{options8}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1690, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1691, Risk: 220, Prints: keys341, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1692, Shared: [][]Option{options8}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1694, Risk: 222, Prints: keys341, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1623, Facts: InShell, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1623, Facts: InShell, Safe: true},
-	{Name: "which", Operands: Names, Options: options1692, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1692, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1693, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1534, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1694, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 221},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1626, Facts: InShell, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1626, Facts: InShell, Safe: true},
+	{Name: "which", Operands: Names, Options: options1695, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1695, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1696, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1697, Risk: 3, Facts: NamesHosts},
+	{Name: "wipefs", Operands: Unread, Risk: 223},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1285, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1695, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 222, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1696, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1697, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1698, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1698, Facts: Outside, Wordless: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1698, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xattr", Risk: 224, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1699, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1700, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1701, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1701, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1699, Shared: [][]Option{options8}, Risk: 223},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1700, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1701, Risk: 224, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1633, Risk: 32, Variables: keys1702, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1703, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1704, Subs: subs1710, Risk: 151, Secrets: 3, Settings: settings1711, Harmless: keys1712, Aside: keys1713, Variables: keys1714, Also: also1715, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
-	{Name: "yarnpkg", Style: Exact, Options: options1704, Subs: subs1710, Settings: settings1711, Harmless: keys1712, Aside: keys1713, Also: also1716, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1702, Shared: [][]Option{options8}, Risk: 225},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1703, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1704, Risk: 226, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1636, Risk: 32, Variables: keys1705, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1706, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1707, Subs: subs1713, Risk: 153, Secrets: 3, Settings: settings1714, Harmless: keys1715, Aside: keys1716, Variables: keys1717, Also: also1718, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "yarnpkg", Style: Exact, Options: options1707, Subs: subs1713, Settings: settings1714, Harmless: keys1715, Aside: keys1716, Also: also1719, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8467,11 +8479,11 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
-	{Name: "yes", Options: options1534, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1717, Shared: [][]Option{options8}, Risk: 225, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1718, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1718, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1718, Here: true},
+	{Name: "yes", Options: options1537, Shared: [][]Option{options8}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1720, Shared: [][]Option{options8}, Risk: 227, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1721, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1721, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1721, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options199, Risk: 3},
@@ -8485,31 +8497,31 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options199, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 226},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1719, Subs: subs1723, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1724, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1725},
-	{Name: "zipapp", Operands: Outputs, Options: options1726, Beside: true},
+	{Name: "zfs", Operands: Unread, Risk: 228},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1727, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1728},
+	{Name: "zipapp", Operands: Outputs, Options: options1729, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1727, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1727, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1730, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1730, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8518,13 +8530,13 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "bzless", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "xzless", Operands: Reads, Options: options199, Risk: 118},
-	{Name: "zmodload", Operands: Unread, Options: options1728, Facts: InShell},
-	{Name: "zpool", Operands: Unread, Risk: 227},
-	{Name: "zstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1729, Variables: keys1730, Ignored: keys1731, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 228, Also: also1732, Facts: Outside},
+	{Name: "zmodload", Operands: Unread, Options: options1731, Facts: InShell},
+	{Name: "zpool", Operands: Unread, Risk: 229},
+	{Name: "zstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 230, Also: also1735, Facts: Outside},
 }
 
 var options0 = []Option{
@@ -28718,6 +28730,36 @@ var options1172 = []Option{
 }
 
 var options1173 = []Option{
+	{Names: names{"-A", "--autobackup"}, Value: Required},
+	{Names: names{"--commandprofile"}, Value: Required},
+	{Names: names{"--config"}, Value: Required},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"--devices"}, Value: Required},
+	{Names: names{"--devicesfile"}, Value: Required},
+	{Names: names{"--driverloaded"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--journal"}, Value: Required},
+	{Names: names{"--lockopt"}, Value: Required},
+	{Names: names{"--longhelp"}},
+	{Names: names{"--nohistory"}},
+	{Names: names{"--nolocking"}},
+	{Names: names{"--noudevsync"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--reportformat"}, Value: Required},
+	{Names: names{"-S", "--select"}, Value: Required},
+	{Names: names{"-t", "--test"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version"}},
+	{Names: names{"-y", "--yes"}},
+}
+
+var keys1174 = names{
+	"--help", "--longhelp", "--version", "-h",
+}
+
+var options1175 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -28728,7 +28770,7 @@ var options1173 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options1174 = []Option{
+var options1176 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -28739,7 +28781,7 @@ var options1174 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options1175 = []Option{
+var options1177 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -28747,16 +28789,16 @@ var options1175 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs1176 = []Program{
+var subs1178 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1175},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1175},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1177},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1177},
 }
 
-var options1177 = []Option{
+var options1179 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -28771,57 +28813,57 @@ var options1177 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs1178 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1177},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1174},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1176},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1177},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1177},
+var subs1180 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1179},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1176},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1178},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1179},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1179},
 }
 
-var also1179 = []Alias{
+var also1181 = []Alias{
 	{From: names{"rm"}, To: names{"lxc", "delete"}},
 	{From: names{"delete"}, To: names{"lxc", "rm"}},
 }
 
-var also1180 = []Alias{
+var also1182 = []Alias{
 	{From: names{"rm"}, To: names{"incus", "delete"}},
 	{From: names{"delete"}, To: names{"incus", "rm"}},
 }
 
-var options1181 = []Option{
+var options1183 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -28863,7 +28905,7 @@ var options1181 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1182 = []Option{
+var options1184 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-b", "--basedir"}, Value: Required, Effect: EffInput},
 	{Names: names{"-s", "--summary"}},
@@ -28890,7 +28932,7 @@ var options1182 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1183 = []Option{
+var options1185 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -28930,15 +28972,15 @@ var options1183 = []Option{
 	{Names: names{"-x"}},
 }
 
-var also1184 = []Alias{
+var also1186 = []Alias{
 	{To: names{"gmake"}},
 }
 
-var also1185 = []Alias{
+var also1187 = []Alias{
 	{To: names{"make"}},
 }
 
-var options1186 = []Option{
+var options1188 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -28982,11 +29024,11 @@ var options1186 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var keys1187 = names{
+var keys1189 = names{
 	"GROFF_*", "MANLESS", "MANROFFOPT", "MANROFFSEQ", "MANSECT", "MAN_DISABLE_SECCOMP", "MAN_KEEP_FORMATTING",
 }
 
-var options1188 = []Option{
+var options1190 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -28997,7 +29039,7 @@ var options1188 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options1189 = []Option{
+var options1191 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29128,7 +29170,7 @@ var options1189 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options1190 = []Option{
+var options1192 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--configPointer"}, Value: Required},
@@ -29146,7 +29188,7 @@ var options1190 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1191 = []Option{
+var options1193 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--max-size"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -29154,7 +29196,7 @@ var options1191 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1192 = []Option{
+var options1194 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
@@ -29166,7 +29208,7 @@ var options1192 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1193 = []Option{
+var options1195 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -29178,7 +29220,7 @@ var options1193 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options1194 = []Option{
+var options1196 = []Option{
 	{Names: names{"--Help", "-h"}},
 	{Names: names{"--Help-Inform"}},
 	{Names: names{"--Help-AnOption"}},
@@ -29191,7 +29233,7 @@ var options1194 = []Option{
 	{Names: names{"--LogFile", "--logfile"}, Value: Required, Effect: EffWrite},
 }
 
-var options1195 = []Option{
+var options1197 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -29202,14 +29244,14 @@ var options1195 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1196 = []Option{
+var options1198 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options1197 = []Option{
+var options1199 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -29224,17 +29266,17 @@ var options1197 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1198 = []Option{
+var options1200 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs1199 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1198, Ends: true, Workdir: true},
+var subs1201 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1200, Ends: true, Workdir: true},
 }
 
-var options1200 = []Option{
+var options1202 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -29256,10 +29298,10 @@ var options1200 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs1201 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options1195, Workdir: true},
+var subs1203 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options1197, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1196, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1198, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Same: "format", Workdir: true},
@@ -29269,17 +29311,17 @@ var subs1201 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1197, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1199, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options1200, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1199, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1201, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options1202, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var also1202 = []Alias{
+var also1204 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 }
 
-var options1203 = []Option{
+var options1205 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -29298,11 +29340,11 @@ var options1203 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1204 = []Option{
+var options1206 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options1205 = []Option{
+var options1207 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -29319,7 +29361,7 @@ var options1205 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options1206 = []Option{
+var options1208 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -29334,7 +29376,7 @@ var options1206 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options1207 = []Option{
+var options1209 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -29344,73 +29386,73 @@ var options1207 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs1208 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
+var subs1210 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1209, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1209, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1209, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Same: "run", Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1207, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1209, Workdir: true},
 }
 
-var subs1209 = []Program{
+var subs1211 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "alias", Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "config", Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1205, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1205, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1207, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1207, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1204, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1206, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "generate", Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "install", Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1205, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1207, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "plugins", Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1206, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1208, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "unuse", Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1206, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1208, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1208, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1208, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1210, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1210, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "use", Workdir: true},
@@ -29421,36 +29463,36 @@ var subs1209 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "upgrade", Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1205, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1207, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "watch", Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1205, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1204, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1207, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1206, Workdir: true, Special: "behind"},
 }
 
-var settings1210 = []Setting{
+var settings1212 = []Setting{
 	{Subs: names{"settings", "set|add"}},
 	{Subs: names{"config", "set"}},
 	{Subs: names{"set"}, Each: true},
 	{Subs: names{"settings"}, Valued: true},
 }
 
-var keys1211 = names{
+var keys1213 = names{
 	"add", "always_keep_download", "always_keep_install", "color", "color_theme", "disable_hints*", "experimental", "get", "jobs", "list", "ls", "node.compile", "python.compile", "quiet", "ruby.compile", "set", "status.*", "task_output", "task_timings", "unset", "verbose",
 }
 
-var keys1212 = names{
+var keys1214 = names{
 	"MISE_*",
 }
 
-var options1213 = []Option{
+var options1215 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options1214 = []Option{
+var options1216 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -29461,7 +29503,7 @@ var options1214 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1215 = []Option{
+var options1217 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -29477,33 +29519,33 @@ var options1215 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1216 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1213, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+var subs1218 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1215, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1214, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1215, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1216, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1217, Workdir: true},
 }
 
-var options1217 = []Option{
+var options1219 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -29511,13 +29553,47 @@ var options1217 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1218 = []Option{
+var options1220 = []Option{
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-D"}},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-F"}},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-j"}},
+	{Names: names{"-J"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-z"}, Value: Required},
+}
+
+var options1221 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1219 = []Option{
+var options1222 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -29528,7 +29604,7 @@ var options1219 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1220 = []Option{
+var options1223 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -29578,7 +29654,7 @@ var options1220 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options1221 = []Option{
+var options1224 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -29612,12 +29688,12 @@ var options1221 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var also1222 = []Alias{
+var also1225 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1223 = []Option{
+var options1226 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -29633,7 +29709,7 @@ var options1223 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1224 = []Option{
+var options1227 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -29657,7 +29733,7 @@ var options1224 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options1225 = []Option{
+var options1228 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -29686,18 +29762,18 @@ var options1225 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1226 = []Option{
+var options1229 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1227 = []Option{
+var options1230 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options1228 = []Option{
+var options1231 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -29711,43 +29787,43 @@ var options1228 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1229 = []Option{
+var options1232 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1230 = []Program{
+var subs1233 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1229},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1227},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1228},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1232},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1230},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1231},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1229},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1232},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1228},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1231},
 }
 
-var options1231 = []Option{
+var options1234 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -29756,7 +29832,7 @@ var options1231 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1232 = []Option{
+var options1235 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -29787,7 +29863,7 @@ var options1232 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1233 = []Option{
+var options1236 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -29806,7 +29882,7 @@ var options1233 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1234 = []Option{
+var options1237 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -29856,20 +29932,20 @@ var options1234 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var keys1235 = names{
+var keys1238 = names{
 	"MAVEN_*",
 }
 
-var also1236 = []Alias{
+var also1239 = []Alias{
 	{To: names{"mvnw"}},
 	{To: names{"mvnd"}},
 }
 
-var also1237 = []Alias{
+var also1240 = []Alias{
 	{To: names{"mvn"}},
 }
 
-var options1238 = []Option{
+var options1241 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -29951,7 +30027,7 @@ var options1238 = []Option{
 	{Names: names{"--output"}, Value: Required},
 }
 
-var options1239 = []Option{
+var options1242 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -30039,23 +30115,23 @@ var options1239 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var keys1240 = names{
+var keys1243 = names{
 	"-V",
 }
 
-var keys1241 = names{
+var keys1244 = names{
 	"MARIADB_*", "MYSQL_*",
 }
 
-var also1242 = []Alias{
+var also1245 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1243 = []Alias{
+var also1246 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1244 = []Option{
+var options1247 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -30066,7 +30142,7 @@ var options1244 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1245 = []Option{
+var options1248 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -30098,7 +30174,7 @@ var options1245 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1246 = []Option{
+var options1249 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -30155,11 +30231,11 @@ var options1246 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var also1247 = []Alias{
+var also1250 = []Alias{
 	{To: names{"nc"}, Part: true},
 }
 
-var options1248 = []Option{
+var options1251 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-x"}},
@@ -30178,7 +30254,7 @@ var options1248 = []Option{
 	{Names: names{"-f"}, Value: Required},
 }
 
-var options1249 = []Option{
+var options1252 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -30231,14 +30307,14 @@ var options1249 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1250 = []Option{
+var options1253 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1251 = []Option{
+var options1254 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -30254,15 +30330,15 @@ var options1251 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1252 = []Alias{
+var also1255 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1253 = []Alias{
+var also1256 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1254 = []Option{
+var options1257 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -30278,47 +30354,47 @@ var options1254 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1255 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1254},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1254},
+var subs1258 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1257},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1257},
 }
 
-var settings1256 = []Setting{
+var settings1259 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1257 = names{
+var keys1260 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var keys1258 = names{
+var keys1261 = names{
 	"NIX_*",
 }
 
-var options1259 = []Option{
+var options1262 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -30333,7 +30409,7 @@ var options1259 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1260 = []Option{
+var options1263 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -30347,11 +30423,11 @@ var options1260 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var keys1261 = names{
+var keys1264 = names{
 	"DEBUGINFOD_*",
 }
 
-var options1262 = []Option{
+var options1265 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -30495,7 +30571,7 @@ var options1262 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1263 = []Option{
+var options1266 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -30713,19 +30789,19 @@ var options1263 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var keys1264 = names{
+var keys1267 = names{
 	"NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA", "NODE_REDIRECT_WARNINGS", "NODE_REPL_*", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_V8_COVERAGE", "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE",
 }
 
-var also1265 = []Alias{
+var also1268 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1266 = []Alias{
+var also1269 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1267 = []Option{
+var options1270 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -30752,7 +30828,7 @@ var options1267 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1268 = []Option{
+var options1271 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -30769,7 +30845,7 @@ var options1268 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1269 = []Option{
+var options1272 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -30778,7 +30854,7 @@ var options1269 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1270 = []Option{
+var options1273 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -30787,26 +30863,26 @@ var options1270 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1271 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1269, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1270},
+var subs1274 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1272, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1273},
 }
 
-var options1272 = []Option{
+var options1275 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1273 = []Program{
+var subs1276 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -30816,19 +30892,19 @@ var subs1273 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1275},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1275},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1272},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1275},
 }
 
-var options1274 = []Option{
+var options1277 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -30836,22 +30912,22 @@ var options1274 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1275 = []Program{
+var subs1278 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1271, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1274, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1269, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1272, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1273, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1276, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1277},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1277},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -30859,17 +30935,17 @@ var subs1275 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1274},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1277},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var keys1276 = names{
+var keys1279 = names{
 	"NOMAD_*",
 }
 
-var also1277 = []Alias{
+var also1280 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -30882,7 +30958,7 @@ var also1277 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1278 = []Option{
+var options1281 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -30956,7 +31032,7 @@ var options1278 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1279 = []Alias{
+var also1282 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -31016,7 +31092,7 @@ var also1279 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1280 = []Option{
+var options1283 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -31032,12 +31108,12 @@ var options1280 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1281 = []Option{
+var options1284 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1282 = []Option{
+var options1285 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -31065,12 +31141,12 @@ var options1282 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1283 = []Alias{
+var also1286 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1284 = []Option{
+var options1287 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -31093,7 +31169,7 @@ var options1284 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1285 = []Option{
+var options1288 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -31101,16 +31177,16 @@ var options1285 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1286 = []Setting{
+var settings1289 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1287 = []Alias{
+var also1290 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1288 = []Option{
+var options1291 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -31135,7 +31211,7 @@ var options1288 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1289 = []Option{
+var options1292 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -31153,12 +31229,12 @@ var options1289 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1290 = []Option{
+var options1293 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1291 = []Option{
+var options1294 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -31176,11 +31252,11 @@ var options1291 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var keys1292 = names{
+var keys1295 = names{
 	"--help", "--version", "-help", "-version", "-vnum",
 }
 
-var options1293 = []Option{
+var options1296 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -31201,12 +31277,12 @@ var options1293 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1294 = []Option{
+var options1297 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1295 = []Option{
+var options1298 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -31214,7 +31290,7 @@ var options1295 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1296 = []Option{
+var options1299 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -31230,39 +31306,39 @@ var options1296 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1297 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1295, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1295, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1296, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1294},
+var subs1300 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1298, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1298, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1299, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1297},
 }
 
-var options1298 = []Option{
+var options1301 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -31436,7 +31512,7 @@ var options1298 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1299 = []Option{
+var options1302 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -31480,7 +31556,7 @@ var options1299 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1300 = []Option{
+var options1303 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -31501,7 +31577,7 @@ var options1300 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1301 = []Option{
+var options1304 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -31522,7 +31598,7 @@ var options1301 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1302 = []Option{
+var options1305 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -31573,7 +31649,7 @@ var options1302 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1303 = []Option{
+var options1306 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -31677,66 +31753,66 @@ var options1303 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1304 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1302, Shared: [][]Option{options1300}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1299, Shared: [][]Option{options1300}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1301, Shared: [][]Option{options1300}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1303, Shared: [][]Option{options1300}},
+var subs1307 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1305, Shared: [][]Option{options1303}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1305, Shared: [][]Option{options1303}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1305, Shared: [][]Option{options1303}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1305, Shared: [][]Option{options1303}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1302, Shared: [][]Option{options1303}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1304, Shared: [][]Option{options1303}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1306, Shared: [][]Option{options1303}},
 }
 
-var also1305 = []Alias{
+var also1308 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -31746,7 +31822,7 @@ var also1305 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1306 = []Option{
+var options1309 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -31757,7 +31833,7 @@ var options1306 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1307 = []Option{
+var options1310 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -31766,7 +31842,7 @@ var options1307 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1308 = []Option{
+var options1311 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -31786,7 +31862,7 @@ var options1308 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1309 = []Option{
+var options1312 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -31817,11 +31893,11 @@ var options1309 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1310 = []Option{
+var options1313 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1311 = []Option{
+var options1314 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -31829,22 +31905,22 @@ var options1311 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1312 = []Option{
+var options1315 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1313 = []Option{
+var options1316 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1314 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1311, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1312, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1313, Workdir: true},
+var subs1317 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1314, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1315, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1316, Workdir: true},
 }
 
-var options1315 = []Option{
+var options1318 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -31862,45 +31938,45 @@ var options1315 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1316 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1307, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1307, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1308, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1310, Subs: subs1314, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1309, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1315, Workdir: true},
+var subs1319 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1310, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1310, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1311, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1313, Subs: subs1317, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1312, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1318, Workdir: true},
 }
 
-var options1317 = []Option{
+var options1320 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1318 = []Option{
+var options1321 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -31922,32 +31998,32 @@ var options1318 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1319 = []Option{
+var options1322 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1320 = []Option{
+var options1323 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1321 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1319, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1320, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+var subs1324 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1322, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1323, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1318, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1321, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1322 = []Option{
+var options1325 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -32046,7 +32122,7 @@ var options1322 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1323 = []Option{
+var options1326 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -32210,13 +32286,13 @@ var options1323 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1324 = []Option{
+var options1327 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1325 = []Option{
+var options1328 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -32258,13 +32334,13 @@ var options1325 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1326 = []Option{
+var options1329 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1327 = []Option{
+var options1330 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -32300,7 +32376,7 @@ var options1327 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1328 = []Option{
+var options1331 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -32316,7 +32392,7 @@ var options1328 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1329 = []Option{
+var options1332 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -32365,33 +32441,33 @@ var options1329 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1330 = []Option{
+var options1333 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1331 = []Option{
+var options1334 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1332 = []Option{
+var options1335 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1333 = []Option{
+var options1336 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1334 = []Option{
+var options1337 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1335 = []Option{
+var options1338 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -32441,49 +32517,49 @@ var options1335 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1336 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1331, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1331, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1332, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1335, Shared: [][]Option{options228}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1334},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1333, Shared: [][]Option{options228}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1335, Shared: [][]Option{options228}},
+var subs1339 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1334, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1334, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1335, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1338, Shared: [][]Option{options228}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1337},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1336, Shared: [][]Option{options228}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1338, Shared: [][]Option{options228}},
 }
 
-var options1337 = []Option{
+var options1340 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -32495,7 +32571,7 @@ var options1337 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1338 = []Option{
+var options1341 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -32516,7 +32592,7 @@ var options1338 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1339 = []Option{
+var options1342 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -32545,7 +32621,7 @@ var options1339 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1340 = []Option{
+var options1343 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -32565,7 +32641,7 @@ var options1340 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1341 = []Option{
+var options1344 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -32575,7 +32651,7 @@ var options1341 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1342 = []Option{
+var options1345 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -32583,7 +32659,7 @@ var options1342 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1343 = []Option{
+var options1346 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -32602,7 +32678,7 @@ var options1343 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1344 = []Option{
+var options1347 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -32641,7 +32717,7 @@ var options1344 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1345 = []Option{
+var options1348 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -32654,7 +32730,7 @@ var options1345 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1346 = []Option{
+var options1349 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -32667,7 +32743,7 @@ var options1346 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1347 = []Option{
+var options1350 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -32687,67 +32763,67 @@ var options1347 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1348 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+var subs1351 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1341, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1342, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1344, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1345, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1343, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1344, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1345, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1346, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options1347, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1348, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1346, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1343, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1349, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1346, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Stdin: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1342, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1345, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1346, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1347, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1344, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1349, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1350, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1347, Workdir: true, Named: true},
 }
 
-var keys1349 = names{
+var keys1352 = names{
 	"experimental.new-installer", "installer.max-workers", "installer.modern-installation", "installer.no-binary", "installer.only-binary", "installer.parallel", "installer.re-resolve", "keyring.enabled", "pypi-token.pypi", "requests.max-retries", "solver.lazy-wheel", "system-git-client", "virtualenvs.create", "virtualenvs.in-project", "virtualenvs.options.always-copy", "virtualenvs.options.no-pip", "virtualenvs.options.no-setuptools", "virtualenvs.options.system-site-packages", "virtualenvs.prefer-active-python", "virtualenvs.prompt", "virtualenvs.use-poetry-python",
 }
 
-var options1350 = []Option{
+var options1353 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -32756,7 +32832,7 @@ var options1350 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1351 = []Option{
+var options1354 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32790,7 +32866,7 @@ var options1351 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1352 = []Option{
+var options1355 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -32819,7 +32895,7 @@ var options1352 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1353 = []Option{
+var options1356 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32846,7 +32922,7 @@ var options1353 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1354 = []Option{
+var options1357 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32864,7 +32940,7 @@ var options1354 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1355 = []Program{
+var subs1358 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -32883,23 +32959,23 @@ var subs1355 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1350},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1353},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1351, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1352},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1354, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1355},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1353, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1356, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1354, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1357, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1356 = []Option{
+var options1359 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -32936,11 +33012,11 @@ var options1356 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var keys1357 = names{
+var keys1360 = names{
 	"PERLDB_OPTS", "PERLIO", "PERLLIB", "PERL_*",
 }
 
-var options1358 = []Option{
+var options1361 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -32977,7 +33053,7 @@ var options1358 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1359 = []Option{
+var options1362 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -33013,12 +33089,12 @@ var options1359 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1360 = []Alias{
+var also1363 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1361 = []Option{
+var options1364 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -33070,7 +33146,7 @@ var options1361 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1362 = []Option{
+var options1365 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -33079,7 +33155,7 @@ var options1362 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1363 = []Option{
+var options1366 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -33121,7 +33197,7 @@ var options1363 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1364 = []Option{
+var options1367 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -33161,7 +33237,7 @@ var options1364 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1365 = []Option{
+var options1368 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -33173,7 +33249,7 @@ var options1365 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1366 = []Option{
+var options1369 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -33202,14 +33278,14 @@ var options1366 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1367 = []Option{
+var options1370 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1368 = []Program{
+var subs1371 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -33218,7 +33294,7 @@ var subs1368 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1369 = []Option{
+var options1372 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -33270,7 +33346,7 @@ var options1369 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1370 = []Option{
+var options1373 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -33290,7 +33366,7 @@ var options1370 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1371 = []Option{
+var options1374 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -33299,7 +33375,7 @@ var options1371 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1372 = []Option{
+var options1375 = []Option{
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"--pre"}},
@@ -33313,56 +33389,56 @@ var options1372 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1373 = []Option{
+var options1376 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1374 = []Program{
-	{Name: "cache", Path: names{"show"}, Options: options1372},
-	{Name: "check", Path: names{"show"}, Options: options1372},
-	{Name: "completion", Path: names{"show"}, Options: options1372},
-	{Name: "config", Path: names{"config"}, Options: options1367, Subs: subs1368, Inherit: true},
-	{Name: "debug", Path: names{"show"}, Options: options1372},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1370},
-	{Name: "hash", Path: names{"show"}, Options: options1372},
-	{Name: "help", Path: names{"show"}, Options: options1372},
-	{Name: "index", Path: names{"show"}, Options: options1372},
-	{Name: "inspect", Path: names{"list"}, Options: options1370},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1370},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1371, Named: true},
-	{Name: "search", Path: names{"show"}, Options: options1372},
-	{Name: "show", Path: names{"show"}, Options: options1372},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1373},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1369, Named: true},
+var subs1377 = []Program{
+	{Name: "cache", Path: names{"show"}, Options: options1375},
+	{Name: "check", Path: names{"show"}, Options: options1375},
+	{Name: "completion", Path: names{"show"}, Options: options1375},
+	{Name: "config", Path: names{"config"}, Options: options1370, Subs: subs1371, Inherit: true},
+	{Name: "debug", Path: names{"show"}, Options: options1375},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1372, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1373},
+	{Name: "hash", Path: names{"show"}, Options: options1375},
+	{Name: "help", Path: names{"show"}, Options: options1375},
+	{Name: "index", Path: names{"show"}, Options: options1375},
+	{Name: "inspect", Path: names{"list"}, Options: options1373},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1372, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1373},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1374, Named: true},
+	{Name: "search", Path: names{"show"}, Options: options1375},
+	{Name: "show", Path: names{"show"}, Options: options1375},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1376},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1372, Named: true},
 }
 
-var keys1375 = names{
+var keys1378 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var keys1376 = names{
+var keys1379 = names{
 	"PIP_*",
 }
 
-var keys1377 = names{
+var keys1380 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1378 = []Alias{
+var also1381 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1379 = []Alias{
+var also1382 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1380 = []Option{
+var options1383 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33370,7 +33446,7 @@ var options1380 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1381 = []Option{
+var options1384 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33381,13 +33457,13 @@ var options1381 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1382 = []Option{
+var options1385 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1383 = []Option{
+var options1386 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33402,31 +33478,31 @@ var options1383 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1384 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1382},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1382},
-	{Name: "help", Path: names{"list"}, Options: options1382},
-	{Name: "inject", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1382},
-	{Name: "pin", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1383, Ends: true},
+var subs1387 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1385},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1385},
+	{Name: "help", Path: names{"list"}, Options: options1385},
+	{Name: "inject", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1385},
+	{Name: "pin", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1386, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1384, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1384, Named: true},
 }
 
-var options1385 = []Option{
+var options1388 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33434,7 +33510,7 @@ var options1385 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1386 = []Option{
+var options1389 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33446,7 +33522,7 @@ var options1386 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1387 = []Option{
+var options1390 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33486,28 +33562,28 @@ var options1387 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1388 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1387, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1386, Workdir: true},
+var subs1391 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1390, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1389, Workdir: true},
 }
 
-var options1389 = []Option{
+var options1392 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33523,13 +33599,13 @@ var options1389 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1390 = []Option{
+var options1393 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1391 = []Option{
+var options1394 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33625,51 +33701,51 @@ var options1391 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1392 = []Option{
+var options1395 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1393 = []Option{
+var options1396 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1394 = []Option{
+var options1397 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1395 = []Option{
+var options1398 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1396 = []Program{
+var subs1399 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1392, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1395, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1395, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1393, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1396, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1394, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1397, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1395, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33686,7 +33762,7 @@ var subs1396 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1395, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1398, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33706,7 +33782,7 @@ var subs1396 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1392, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1395, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33726,25 +33802,25 @@ var subs1396 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1397 = []Setting{
+var settings1400 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1398 = names{
+var keys1401 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1399 = names{
+var keys1402 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1400 = names{
+var keys1403 = names{
 	"PNPM_*",
 }
 
-var also1401 = []Alias{
+var also1404 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -33778,31 +33854,31 @@ var also1401 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1402 = []Option{
+var options1405 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1403 = []Alias{
+var also1406 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1404 = []Alias{
+var also1407 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1405 = names{
+var keys1408 = names{
 	"POETRY_*",
 }
 
-var options1406 = []Option{
+var options1409 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1407 = []Option{
+var options1410 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -33830,7 +33906,7 @@ var options1407 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1408 = []Option{
+var options1411 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -33884,7 +33960,7 @@ var options1408 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1409 = []Option{
+var options1412 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -33911,15 +33987,15 @@ var options1409 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1410 = []Option{
+var options1413 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1411 = []Option{
+var options1414 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1412 = []Option{
+var options1415 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33945,7 +34021,7 @@ var options1412 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1413 = []Option{
+var options1416 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -33965,7 +34041,7 @@ var options1413 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1414 = []Option{
+var options1417 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -34000,16 +34076,16 @@ var options1414 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var keys1415 = names{
+var keys1418 = names{
 	"--help", "--version", "-h",
 }
 
-var options1416 = []Option{
+var options1419 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1417 = []Option{
+var options1420 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -34073,7 +34149,7 @@ var options1417 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1418 = []Option{
+var options1421 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -34111,11 +34187,11 @@ var options1418 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var keys1419 = names{
+var keys1422 = names{
 	"PGDATABASE", "PGGSS*", "PGHOST", "PGHOSTADDR", "PGKRBSRVNAME", "PGLOCALEDIR", "PGOPTIONS", "PGPASSFILE", "PGPASSWORD", "PGPORT", "PGREQUIRE*", "PGSERVICE", "PGSERVICEFILE", "PGSSL*", "PGSYSCONFDIR", "PGTARGETSESSIONATTRS", "PGUSER", "PSQLRC", "PSQL_*",
 }
 
-var options1420 = []Option{
+var options1423 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -34134,7 +34210,7 @@ var options1420 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1421 = []Option{
+var options1424 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -34179,7 +34255,7 @@ var options1421 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1422 = []Option{
+var options1425 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -34190,7 +34266,7 @@ var options1422 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1423 = []Option{
+var options1426 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34199,30 +34275,30 @@ var options1423 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1424 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1422},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1422},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1422},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1422},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1423},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1423},
+var subs1427 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1425},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1425},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1425},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1425},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1426},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1426},
 }
 
-var options1425 = []Option{
+var options1428 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1426 = []Option{
+var options1429 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34235,23 +34311,23 @@ var options1426 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1427 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1425, Shared: [][]Option{options228}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1426, Shared: [][]Option{options228}},
+var subs1430 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1428, Shared: [][]Option{options228}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1428, Shared: [][]Option{options228}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1429, Shared: [][]Option{options228}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1429, Shared: [][]Option{options228}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1429, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1428, Shared: [][]Option{options228}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1429, Shared: [][]Option{options228}},
 }
 
-var options1428 = []Option{
+var options1431 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1429 = []Option{
+var options1432 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -34269,7 +34345,7 @@ var options1429 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1430 = []Option{
+var options1433 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -34294,7 +34370,7 @@ var options1430 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1431 = []Option{
+var options1434 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -34302,7 +34378,7 @@ var options1431 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1432 = []Option{
+var options1435 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-e", "--explain"}},
@@ -34322,7 +34398,7 @@ var options1432 = []Option{
 	{Names: names{"--property-decorators"}, Value: Required},
 }
 
-var options1433 = []Option{
+var options1436 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -34378,7 +34454,7 @@ var options1433 = []Option{
 	{Names: names{"--clear-cache-post-run"}, Value: Required},
 }
 
-var options1434 = []Option{
+var options1437 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -34391,7 +34467,7 @@ var options1434 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1435 = []Option{
+var options1438 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -34423,7 +34499,7 @@ var options1435 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1436 = []Option{
+var options1439 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -34538,7 +34614,7 @@ var options1436 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1437 = []Option{
+var options1440 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--dependencies"}},
@@ -34565,7 +34641,7 @@ var options1437 = []Option{
 	{Names: names{"--gitlabcodequality"}, Value: Required, Effect: EffWrite},
 }
 
-var options1438 = []Option{
+var options1441 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -34752,41 +34828,41 @@ var options1438 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1439 = []Setting{
+var settings1442 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1440 = names{
+var keys1443 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var keys1441 = names{
+var keys1444 = names{
 	"PYTEST_*",
 }
 
-var also1442 = []Alias{
+var also1445 = []Alias{
 	{To: names{"py.test"}},
 }
 
-var also1443 = []Alias{
+var also1446 = []Alias{
 	{To: names{"pytest"}},
 }
 
-var options1444 = []Option{
+var options1447 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1445 = []Program{
+var subs1448 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1444, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1447, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1446 = []Option{
+var options1449 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -34797,14 +34873,14 @@ var options1446 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1447 = []Option{
+var options1450 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1448 = []Option{
+var options1451 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -34867,56 +34943,56 @@ var options1448 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1449 = []Program{
+var subs1452 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1445},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1448, Shared: [][]Option{options228}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1447, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1448, Shared: [][]Option{options228}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1446, Shared: [][]Option{options228}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1448},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1450, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1450, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1451, Shared: [][]Option{options228}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1450, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1451, Shared: [][]Option{options228}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1449, Shared: [][]Option{options228}},
 }
 
-var also1450 = []Alias{
+var also1453 = []Alias{
 	{From: names{"move-disk"}, To: names{"qm", "disk", "move"}},
 	{From: names{"disk", "move"}, To: names{"qm", "move-disk"}},
 	{From: names{"move_disk"}, To: names{"qm", "disk", "move"}},
@@ -34931,7 +35007,7 @@ var also1450 = []Alias{
 	{From: names{"disk", "import"}, To: names{"qm", "importdisk"}},
 }
 
-var options1451 = []Option{
+var options1454 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-n", "--min"}, Value: Required},
 	{Names: names{"-x", "--max"}, Value: Required},
@@ -34961,14 +35037,14 @@ var options1451 = []Option{
 	{Names: names{"-nf"}},
 }
 
-var subs1452 = []Program{
-	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1451, Workdir: true},
-	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
-	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
-	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1451, Workdir: true},
+var subs1455 = []Program{
+	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1454, Workdir: true},
+	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1454, Workdir: true},
+	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1454, Workdir: true},
+	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1454, Workdir: true},
 }
 
-var options1453 = []Option{
+var options1456 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -34985,26 +35061,26 @@ var options1453 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1454 = []Option{
+var options1457 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1455 = []Option{
+var options1458 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1456 = []Program{
-	{Name: "c", Path: names{"console"}, Same: "console", Options: options1454, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1454, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1454, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1454, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1455, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1455, Workdir: true},
+var subs1459 = []Program{
+	{Name: "c", Path: names{"console"}, Same: "console", Options: options1457, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1457, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1457, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1457, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1458, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1458, Workdir: true},
 }
 
-var also1457 = []Alias{
+var also1460 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -35022,7 +35098,7 @@ var also1457 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1458 = []Option{
+var options1461 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -35057,11 +35133,11 @@ var options1458 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1459 = []Alias{
+var also1462 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1460 = []Option{
+var options1463 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -35080,11 +35156,11 @@ var options1460 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var also1461 = []Alias{
+var also1464 = []Alias{
 	{To: names{"service"}},
 }
 
-var options1462 = []Option{
+var options1465 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -35095,7 +35171,7 @@ var options1462 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1463 = []Option{
+var options1466 = []Option{
 	{Names: names{"--count"}, Value: Required},
 	{Names: names{"--discard"}},
 	{Names: names{"--head"}, Value: Required},
@@ -35104,19 +35180,19 @@ var options1463 = []Option{
 	{Names: names{"--tail"}, Value: Required},
 }
 
-var subs1464 = []Program{
-	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1463, Inherit: true},
+var subs1467 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1466, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "nfsmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 }
 
-var keys1465 = names{
+var keys1468 = names{
 	"RCLONE_*",
 }
 
-var options1466 = []Option{
+var options1469 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -35131,7 +35207,7 @@ var options1466 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1467 = []Option{
+var options1470 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -35142,7 +35218,7 @@ var options1467 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1468 = []Option{
+var options1471 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -35204,19 +35280,19 @@ var options1468 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var keys1469 = names{
+var keys1472 = names{
 	"--help", "--version", "-v",
 }
 
-var keys1470 = names{
+var keys1473 = names{
 	"REDISCLI_*",
 }
 
-var also1471 = []Alias{
+var also1474 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1472 = []Option{
+var options1475 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -35243,7 +35319,7 @@ var options1472 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1473 = []Option{
+var options1476 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -35261,7 +35337,7 @@ var options1473 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1474 = []Option{
+var options1477 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -35269,7 +35345,7 @@ var options1474 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1475 = []Option{
+var options1478 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -35283,14 +35359,14 @@ var options1475 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1476 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1473},
+var subs1479 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1476},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1474},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1477},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35306,7 +35382,7 @@ var subs1476 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1475},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1478},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35316,7 +35392,7 @@ var subs1476 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1477 = []Option{
+var options1480 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -35464,7 +35540,7 @@ var options1477 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1478 = []Option{
+var options1481 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -35484,7 +35560,7 @@ var options1478 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1479 = []Option{
+var options1482 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -35522,7 +35598,7 @@ var options1479 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1480 = []Option{
+var options1483 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -35535,21 +35611,21 @@ var options1480 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1481 = []Alias{
+var also1484 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1482 = []Alias{
+var also1485 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1483 = []Option{
+var options1486 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1484 = []Option{
+var options1487 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -35580,7 +35656,7 @@ var options1484 = []Option{
 	{Names: names{"--bundleConfigAsCjs"}},
 }
 
-var options1485 = []Option{
+var options1488 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -35619,7 +35695,7 @@ var options1485 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1486 = []Option{
+var options1489 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -35634,7 +35710,7 @@ var options1486 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1487 = []Option{
+var options1490 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -35683,7 +35759,7 @@ var options1487 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1488 = []Option{
+var options1491 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -35707,7 +35783,7 @@ var options1488 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1489 = []Option{
+var options1492 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -35739,7 +35815,7 @@ var options1489 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1490 = []Option{
+var options1493 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -35747,28 +35823,28 @@ var options1490 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1491 = []Option{
+var options1494 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1492 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1489, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1490, Workdir: true, Special: "formats"},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1491, Workdir: true},
+var subs1495 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1492, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1493, Workdir: true, Special: "formats"},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1494, Workdir: true},
 }
 
-var options1493 = []Option{
+var options1496 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--unit"}, Value: Required},
@@ -35789,7 +35865,7 @@ var options1493 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1494 = []Option{
+var options1497 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -35797,7 +35873,7 @@ var options1494 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1495 = []Option{
+var options1498 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -35813,7 +35889,7 @@ var options1495 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1496 = []Option{
+var options1499 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -35850,7 +35926,7 @@ var options1496 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1497 = []Option{
+var options1500 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -35871,7 +35947,7 @@ var options1497 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1498 = []Option{
+var options1501 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -35879,17 +35955,17 @@ var options1498 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1499 = []Option{
+var options1502 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1500 = []Option{
+var options1503 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1501 = []Option{
+var options1504 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -35899,47 +35975,47 @@ var options1501 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1502 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1499, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1500},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1501},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1500},
+var subs1505 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1502, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1503},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1504},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1503},
 }
 
-var settings1503 = []Setting{
+var settings1506 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var keys1504 = names{
+var keys1507 = names{
 	"RUSTUP_*",
 }
 
-var also1505 = []Alias{
+var also1508 = []Alias{
 	{From: names{"install"}, To: names{"rustup", "toolchain", "install"}},
 	{From: names{"toolchain", "install"}, To: names{"rustup", "install"}},
 	{From: names{"uninstall"}, To: names{"rustup", "toolchain", "uninstall"}},
 	{From: names{"toolchain", "uninstall"}, To: names{"rustup", "uninstall"}},
 }
 
-var keys1506 = names{
+var keys1509 = names{
 	"S3CMD_*",
 }
 
-var options1507 = []Option{
+var options1510 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format-multi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--mcp"}, Effect: EffUnproven},
@@ -35992,7 +36068,7 @@ var options1507 = []Option{
 	{Names: names{"-m", "--character"}},
 }
 
-var options1508 = []Option{
+var options1511 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36018,7 +36094,7 @@ var options1508 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1509 = []Option{
+var options1512 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -36059,11 +36135,11 @@ var options1509 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var keys1510 = names{
+var keys1513 = names{
 	"--version", "-v", "-version",
 }
 
-var options1511 = []Option{
+var options1514 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -36082,7 +36158,7 @@ var options1511 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1512 = []Option{
+var options1515 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -36098,7 +36174,7 @@ var options1512 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1513 = []Option{
+var options1516 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -36120,11 +36196,11 @@ var options1513 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1514 = []Alias{
+var also1517 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1515 = []Option{
+var options1518 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -36178,7 +36254,7 @@ var options1515 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1516 = []Program{
+var subs1519 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -36192,7 +36268,7 @@ var subs1516 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1517 = []Option{
+var options1520 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -36219,14 +36295,14 @@ var options1517 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1518 = []Option{
+var options1521 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1519 = []Alias{
+var also1522 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -36238,7 +36314,7 @@ var also1519 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1520 = []Option{
+var options1523 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -36264,7 +36340,7 @@ var options1520 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1521 = []Program{
+var subs1524 = []Program{
 	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
@@ -36293,13 +36369,13 @@ var subs1521 = []Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1159}, Ends: true},
 }
 
-var options1522 = []Option{
+var options1525 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1523 = []Option{
+var options1526 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -36329,7 +36405,7 @@ var options1523 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1524 = []Option{
+var options1527 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -36337,7 +36413,7 @@ var options1524 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1525 = []Option{
+var options1528 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36365,7 +36441,7 @@ var options1525 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1526 = []Option{
+var options1529 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -36385,7 +36461,7 @@ var options1526 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1527 = []Option{
+var options1530 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -36408,11 +36484,11 @@ var options1527 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var keys1528 = names{
+var keys1531 = names{
 	"--help", "--version", "-h", "-version",
 }
 
-var options1529 = []Option{
+var options1532 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -36420,7 +36496,7 @@ var options1529 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1530 = []Option{
+var options1533 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36432,7 +36508,7 @@ var options1530 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1531 = []Option{
+var options1534 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36442,13 +36518,13 @@ var options1531 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1532 = []Alias{
+var also1535 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1533 = []Option{
+var options1536 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -36456,11 +36532,11 @@ var options1533 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1534 = []Option{
+var options1537 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1535 = []Option{
+var options1538 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -36493,7 +36569,7 @@ var options1535 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1536 = []Option{
+var options1539 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -36507,7 +36583,7 @@ var options1536 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1537 = []Option{
+var options1540 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -36533,14 +36609,14 @@ var options1537 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1538 = []Option{
+var options1541 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1539 = []Option{
+var options1542 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -36567,7 +36643,7 @@ var options1539 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1540 = []Option{
+var options1543 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -36576,7 +36652,7 @@ var options1540 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1541 = []Option{
+var options1544 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -36584,18 +36660,18 @@ var options1541 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1542 = []Program{
+var subs1545 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1540, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1540, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1541, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1541, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1541, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1543, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1543, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1544, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1544, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1544, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1543 = []Option{
+var options1546 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -36647,11 +36723,11 @@ var options1543 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var keys1544 = names{
+var keys1547 = names{
 	"SQLITE_*",
 }
 
-var options1545 = []Option{
+var options1548 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -36699,7 +36775,7 @@ var options1545 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1546 = []Option{
+var options1549 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -36722,7 +36798,7 @@ var options1546 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1547 = []Option{
+var options1550 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -36735,7 +36811,7 @@ var options1547 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1548 = []Option{
+var options1551 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -36748,7 +36824,7 @@ var options1548 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1549 = []Option{
+var options1552 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -36794,7 +36870,7 @@ var options1549 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1550 = []Option{
+var options1553 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -36809,7 +36885,7 @@ var options1550 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1551 = []Option{
+var options1554 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -36820,7 +36896,7 @@ var options1551 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1552 = []Option{
+var options1555 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -36856,7 +36932,7 @@ var options1552 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1553 = []Option{
+var options1556 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -36871,7 +36947,7 @@ var options1553 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1554 = []Option{
+var options1557 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -36890,11 +36966,11 @@ var options1554 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var keys1555 = names{
+var keys1558 = names{
 	"-help", "-version",
 }
 
-var options1556 = []Option{
+var options1559 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -36902,7 +36978,7 @@ var options1556 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1557 = []Option{
+var options1560 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -36974,7 +37050,7 @@ var options1557 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1558 = []Option{
+var options1561 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -36991,13 +37067,13 @@ var options1558 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1559 = []Option{
+var options1562 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1560 = []Option{
+var options1563 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -37015,7 +37091,7 @@ var options1560 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1561 = []Option{
+var options1564 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -37051,7 +37127,7 @@ var options1561 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1562 = []Option{
+var options1565 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -37066,7 +37142,7 @@ var options1562 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1563 = []Option{
+var options1566 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -37102,7 +37178,7 @@ var options1563 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1564 = []Option{
+var options1567 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -37124,14 +37200,14 @@ var options1564 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1565 = []Setting{
+var settings1568 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1566 = []Alias{
+var also1569 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -37182,7 +37258,7 @@ var also1566 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1567 = []Option{
+var options1570 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -37197,7 +37273,7 @@ var options1567 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1568 = []Option{
+var options1571 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -37228,26 +37304,26 @@ var options1568 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1569 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1568, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1568, Workdir: true},
+var subs1572 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1571, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1571, Workdir: true},
 }
 
-var keys1570 = names{
+var keys1573 = names{
 	"--version", "-version",
 }
 
-var options1571 = []Option{
+var options1574 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1572 = []Option{
+var options1575 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -37315,7 +37391,7 @@ var options1572 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1573 = []Program{
+var subs1576 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -37391,20 +37467,20 @@ var subs1573 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1574 = []Setting{
+var settings1577 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var keys1575 = names{
+var keys1578 = names{
 	"DBUS_*", "SYSTEMD_*",
 }
 
-var keys1576 = names{
+var keys1579 = names{
 	"SYSTEMD_COLORS",
 }
 
-var also1577 = []Alias{
+var also1580 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -37423,7 +37499,7 @@ var also1577 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1578 = []Option{
+var options1581 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -37435,7 +37511,7 @@ var options1578 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1579 = []Option{
+var options1582 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -37476,13 +37552,13 @@ var options1579 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1580 = []Option{
+var options1583 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1581 = []Option{
+var options1584 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -37502,16 +37578,16 @@ var options1581 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var keys1582 = names{
+var keys1585 = names{
 	"--help", "--usage", "--version",
 }
 
-var also1583 = []Alias{
+var also1586 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1584 = []Option{
+var options1587 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -37546,15 +37622,15 @@ var options1584 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1585 = []Alias{
+var also1588 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1586 = []Alias{
+var also1589 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1587 = []Option{
+var options1590 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -37562,7 +37638,7 @@ var options1587 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1588 = []Option{
+var options1591 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -37629,7 +37705,7 @@ var options1588 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1589 = []Option{
+var options1592 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -37646,15 +37722,15 @@ var options1589 = []Option{
 	{Names: names{"-r"}},
 }
 
-var keys1590 = names{
+var keys1593 = names{
 	"TF_*",
 }
 
-var keys1591 = names{
+var keys1594 = names{
 	"TF_INPUT", "TF_IN_AUTOMATION",
 }
 
-var also1592 = []Alias{
+var also1595 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -37662,7 +37738,7 @@ var also1592 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1593 = []Alias{
+var also1596 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -37670,7 +37746,7 @@ var also1593 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1594 = []Option{
+var options1597 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -37697,7 +37773,7 @@ var options1594 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1595 = []Option{
+var options1598 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37712,7 +37788,7 @@ var options1595 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1596 = []Option{
+var options1599 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -37722,14 +37798,14 @@ var options1596 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1597 = []Option{
+var options1600 = []Option{
 	{Names: names{"-s", "--scale"}, Value: Required},
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1598 = []Option{
+var options1601 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -37746,7 +37822,7 @@ var options1598 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1599 = []Option{
+var options1602 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -37774,85 +37850,85 @@ var options1599 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1600 = []Option{
+var options1603 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1601 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1599, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1599, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+var subs1604 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1602, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1602, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1599, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1602, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1599, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1599, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1602, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1602, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1599, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1602, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1599, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1602, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1599, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1599, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1602, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1602, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1599, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1602, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1599, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1599, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1599, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1599, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1599, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1599, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1602, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1602, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1602, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1602, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1602, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1602, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1599, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1602, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1599, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1599, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1599, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1599, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1602, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1602, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1602, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1602, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -37861,13 +37937,13 @@ var subs1601 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1599, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1599, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1602, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1602, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -37876,37 +37952,37 @@ var subs1601 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1599, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1600, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1600, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1599, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1602, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1603, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1603, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1602, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1599, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1599, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1602, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1602, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var keys1602 = names{
+var keys1605 = names{
 	"TMUX", "TMUX_TMPDIR",
 }
 
-var also1603 = []Alias{
+var also1606 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1604 = []Option{
+var options1607 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -37929,7 +38005,7 @@ var options1604 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1605 = []Option{
+var options1608 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -37971,7 +38047,7 @@ var options1605 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1606 = []Option{
+var options1609 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -37984,7 +38060,7 @@ var options1606 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1607 = []Option{
+var options1610 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -37997,7 +38073,7 @@ var options1607 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1608 = []Option{
+var options1611 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -38034,19 +38110,19 @@ var options1608 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1609 = []Program{
+var subs1612 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1610 = []Option{
+var options1613 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1611 = []Option{
+var options1614 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -38065,13 +38141,13 @@ var options1611 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1612 = []Option{
+var options1615 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1613 = []Option{
+var options1616 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -38138,14 +38214,14 @@ var options1613 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1614 = []Option{
+var options1617 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1615 = []Option{
+var options1618 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -38217,7 +38293,7 @@ var options1615 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1616 = []Option{
+var options1619 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -38281,26 +38357,26 @@ var options1616 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1617 = []Option{
+var options1620 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1618 = []Alias{
+var also1621 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1619 = []Option{
+var options1622 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1620 = []Option{
+var options1623 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1621 = []Option{
+var options1624 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -38319,13 +38395,13 @@ var options1621 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1622 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1620},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1621},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1621},
+var subs1625 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1623},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1624},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1624},
 }
 
-var options1623 = []Option{
+var options1626 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -38339,11 +38415,11 @@ var options1623 = []Option{
 	{Names: names{"-w"}},
 }
 
-var keys1624 = names{
+var keys1627 = names{
 	"version",
 }
 
-var options1625 = []Option{
+var options1628 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -38357,7 +38433,7 @@ var options1625 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1626 = []Option{
+var options1629 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -38384,16 +38460,16 @@ var options1626 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1627 = []Option{
+var options1630 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1628 = []Option{
+var options1631 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1629 = []Option{
+var options1632 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -38405,7 +38481,7 @@ var options1629 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1630 = []Option{
+var options1633 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -38420,13 +38496,13 @@ var options1630 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1631 = []Option{
+var options1634 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1632 = []Option{
+var options1635 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -38460,7 +38536,7 @@ var options1632 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1633 = []Option{
+var options1636 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -38509,7 +38585,7 @@ var options1633 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1634 = []Option{
+var options1637 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -38558,18 +38634,18 @@ var options1634 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var keys1635 = names{
+var keys1638 = names{
 	"UNZIP", "UNZIPOPT",
 }
 
-var options1636 = []Option{
+var options1639 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1637 = []Option{
+var options1640 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -38581,7 +38657,7 @@ var options1637 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1638 = []Option{
+var options1641 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -38656,7 +38732,7 @@ var options1638 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1639 = []Option{
+var options1642 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -38673,7 +38749,7 @@ var options1639 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1640 = []Option{
+var options1643 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -38686,7 +38762,7 @@ var options1640 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1641 = []Option{
+var options1644 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -38696,7 +38772,7 @@ var options1641 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1642 = []Option{
+var options1645 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -38713,7 +38789,7 @@ var options1642 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1643 = []Option{
+var options1646 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -38727,7 +38803,7 @@ var options1643 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1644 = []Option{
+var options1647 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -38748,7 +38824,7 @@ var options1644 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1645 = []Option{
+var options1648 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -38761,19 +38837,19 @@ var options1645 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1646 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1643, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1644, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1644, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1645, Workdir: true},
+var subs1649 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1646, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1647, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1647, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1648, Workdir: true},
 }
 
-var options1647 = []Option{
+var options1650 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38787,7 +38863,7 @@ var options1647 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1648 = []Option{
+var options1651 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38797,7 +38873,7 @@ var options1648 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1649 = []Option{
+var options1652 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38811,7 +38887,7 @@ var options1649 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1650 = []Option{
+var options1653 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38822,7 +38898,7 @@ var options1650 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1651 = []Option{
+var options1654 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38832,17 +38908,17 @@ var options1651 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1652 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1651, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1650, Workdir: true, Named: true},
+var subs1655 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1654, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1653, Workdir: true, Named: true},
 }
 
-var options1653 = []Option{
+var options1656 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38853,51 +38929,51 @@ var options1653 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1654 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1639, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1657 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1642, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1640, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1643, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1641, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1642, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1646, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1647, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1644, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1650, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1650, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1645, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1649, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1650, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1639, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1648, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1642, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1651, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1652, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1653, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1649, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1655, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1656, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1652, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1655 = names{
+var keys1658 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var keys1656 = names{
+var keys1659 = names{
 	"UV_*",
 }
 
-var keys1657 = names{
+var keys1660 = names{
 	"UV_NO_PROGRESS",
 }
 
-var also1658 = []Alias{
+var also1661 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1659 = []Option{
+var options1662 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38923,11 +38999,11 @@ var options1659 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1660 = []Alias{
+var also1663 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1661 = []Option{
+var options1664 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -38937,13 +39013,13 @@ var options1661 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1662 = []Option{
+var options1665 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1663 = []Option{
+var options1666 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -38958,47 +39034,47 @@ var options1663 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1664 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+var subs1667 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1662, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1662, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1665, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1665, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1662, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1663, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1662, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1665, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1666, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1665, Workdir: true},
 }
 
-var keys1665 = names{
+var keys1668 = names{
 	"VAGRANT_*",
 }
 
-var options1666 = []Option{
+var options1669 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -39164,7 +39240,7 @@ var options1666 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1667 = []Option{
+var options1670 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -39182,7 +39258,7 @@ var options1667 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1668 = []Option{
+var options1671 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -39191,7 +39267,7 @@ var options1668 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1669 = []Option{
+var options1672 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -39203,7 +39279,7 @@ var options1669 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1670 = []Option{
+var options1673 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -39217,52 +39293,52 @@ var options1670 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1671 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+var subs1674 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1671, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1668, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1670, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1671, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1671, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1673, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1669, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1672, Special: "azure"},
 }
 
-var keys1672 = names{
+var keys1675 = names{
 	"--version", "-h", "-v", "-version",
 }
 
-var keys1673 = names{
+var keys1676 = names{
 	"VAULT_*",
 }
 
-var keys1674 = names{
+var keys1677 = names{
 	"VAULT_FORMAT",
 }
 
-var also1675 = []Alias{
+var also1678 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -39271,7 +39347,7 @@ var also1675 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1676 = []Option{
+var options1679 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -39284,15 +39360,15 @@ var options1676 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1677 = []Alias{
+var also1680 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var keys1678 = names{
+var keys1681 = names{
 	"LIBVIRT_*", "VIRSH_*",
 }
 
-var options1679 = []Option{
+var options1682 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -39332,7 +39408,7 @@ var options1679 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1680 = []Option{
+var options1683 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -39365,7 +39441,7 @@ var options1680 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1681 = []Program{
+var subs1684 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -39373,7 +39449,7 @@ var subs1681 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1682 = []Option{
+var options1685 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -39466,7 +39542,7 @@ var options1682 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1683 = []Program{
+var subs1686 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -39476,7 +39552,7 @@ var subs1683 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1684 = []Option{
+var options1687 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -39489,7 +39565,7 @@ var options1684 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1685 = []Option{
+var options1688 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -39499,13 +39575,13 @@ var options1685 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1686 = []Option{
+var options1689 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1687 = []Option{
+var options1690 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -39524,7 +39600,7 @@ var options1687 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1688 = []Option{
+var options1691 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -39573,7 +39649,7 @@ var options1688 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1689 = []Option{
+var options1692 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -39601,7 +39677,7 @@ var options1689 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1690 = []Option{
+var options1693 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -39645,7 +39721,7 @@ var options1690 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1691 = []Option{
+var options1694 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -39808,7 +39884,7 @@ var options1691 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1692 = []Option{
+var options1695 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39832,7 +39908,7 @@ var options1692 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1693 = []Option{
+var options1696 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39852,7 +39928,7 @@ var options1693 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1694 = []Option{
+var options1697 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -39884,7 +39960,7 @@ var options1694 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1695 = []Option{
+var options1698 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -39911,7 +39987,7 @@ var options1695 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1696 = []Option{
+var options1699 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -39958,7 +40034,7 @@ var options1696 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1697 = []Option{
+var options1700 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -39974,12 +40050,12 @@ var options1697 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1698 = []Setting{
+var settings1701 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1699 = []Option{
+var options1702 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -40040,7 +40116,7 @@ var options1699 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1700 = []Option{
+var options1703 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -40052,7 +40128,7 @@ var options1700 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1701 = []Option{
+var options1704 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -40075,11 +40151,11 @@ var options1701 = []Option{
 	{Names: names{"-t"}},
 }
 
-var keys1702 = names{
+var keys1705 = names{
 	"XZ_DEFAULTS", "XZ_OPT",
 }
 
-var options1703 = []Option{
+var options1706 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -40090,7 +40166,7 @@ var options1703 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1704 = []Option{
+var options1707 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -40165,18 +40241,18 @@ var options1704 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1705 = []Option{
+var options1708 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1706 = []Option{
+var options1709 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1707 = []Option{
+var options1710 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -40187,7 +40263,7 @@ var options1707 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1708 = []Option{
+var options1711 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -40204,15 +40280,15 @@ var options1708 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1709 = []Program{
+var subs1712 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1708, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1711, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1710 = []Program{
+var subs1713 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -40223,7 +40299,7 @@ var subs1710 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1705, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1708, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40237,7 +40313,7 @@ var subs1710 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1706, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1709, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40263,30 +40339,30 @@ var subs1710 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1707, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1707, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1710, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1710, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1709, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1712, Workdir: true, Special: "runner"},
 }
 
-var settings1711 = []Setting{
+var settings1714 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1712 = names{
+var keys1715 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1713 = names{
+var keys1716 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var keys1714 = names{
+var keys1717 = names{
 	"YARN_*",
 }
 
-var also1715 = []Alias{
+var also1718 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -40316,11 +40392,11 @@ var also1715 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1716 = []Alias{
+var also1719 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1717 = []Option{
+var options1720 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -40362,7 +40438,7 @@ var options1717 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1718 = []Option{
+var options1721 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -40409,7 +40485,7 @@ var options1718 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1719 = []Option{
+var options1722 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -40438,28 +40514,28 @@ var options1719 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1720 = []Option{
+var options1723 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1721 = []Option{
+var options1724 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1722 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1721, Workdir: true, Special: "sources"},
+var subs1725 = []Program{
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1724, Workdir: true, Special: "sources"},
 }
 
-var subs1723 = []Program{
+var subs1726 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1720, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1720, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1722, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1723, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1723, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1725, Workdir: true},
 }
 
-var options1724 = []Option{
+var options1727 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -40566,11 +40642,11 @@ var options1724 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var keys1725 = names{
+var keys1728 = names{
 	"ZIPOPT",
 }
 
-var options1726 = []Option{
+var options1729 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -40579,7 +40655,7 @@ var options1726 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1727 = []Option{
+var options1730 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -40589,7 +40665,7 @@ var options1727 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1728 = []Option{
+var options1731 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -40609,7 +40685,7 @@ var options1728 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1729 = []Option{
+var options1732 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -40682,15 +40758,15 @@ var options1729 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var keys1730 = names{
+var keys1733 = names{
 	"ZSTD_*",
 }
 
-var keys1731 = names{
+var keys1734 = names{
 	"ZSTD_CLEVEL", "ZSTD_NBTHREADS",
 }
 
-var also1732 = []Alias{
+var also1735 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

@@ -185,12 +185,13 @@ const (
 	PatternReads                 // the first is a pattern (unless an option gave it), the rest are read
 	PatternTree                  // as PatternReads, recursively; without operands, the working directory (rg)
 	Writes                       // each is written, which is the purpose of the program (touch, rm, mkdir)
-	Outputs                      // each is written, which is not the purpose of the program (tee)
+	Outputs                      // each is read and written, which is not the purpose of the program (gzip)
 	Places                       // each is created or changed; one outside the workspace needs cover (git clone, git init)
 	Copy                         // the last is written, the others are read (cp, ln, install)
 	Move                         // all are written (mv)
 	InOut                        // the first is read, the second written (uniq, xxd)
 	ModeWrites                   // the first is a mode or owner, the rest as Writes (chmod)
+	Fills                        // each is emptied or gets new contents, which is not the purpose of the program (tee)
 	ModeOutputs                  // the first is a mode or owner, the rest as Outputs (chown)
 	URLs                         // each is fetched
 	RunsArgs                     // the rest is a command, word by word (sudo, timeout, xargs)

@@ -156,6 +156,9 @@ func makesFileSystem(name string) bool {
 	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs_")
 }
 
+// onlyShowing are those of them that with -n only show what they would do: mke2fs(8).
+var onlyShowing = []string{"mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"}
+
 // overwrites reports whether a program destroys the block device that an
 // operand names.
 func overwrites(name string) bool {
@@ -191,7 +194,8 @@ func firstMove(f *shell.Facts) int {
 var formatting = newPlan(formats)
 
 func (t *target) formatting(name string) string {
-	if u := t.room.sortWords(t.action, name); u.asksForHelp(formatting) {
+	u := t.room.sortWords(t.action, name)
+	if u.asksForHelp(formatting) || slices.Contains(onlyShowing, name) && u.option("-n", true) {
 		return ""
 	}
 	return "makes a file system (" + name + ")"

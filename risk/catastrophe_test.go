@@ -39,7 +39,7 @@ func TestCatastrophic(t *testing.T) {
 		"find / ! -name x -delete", "find / -name x -o -delete", "find / -exec rm -rf {} +", "find / -xdev -exec rm -r {} \\;", "cd / && find . -delete",
 		"find -L / -delete", "find -O3 / -delete", "cd / && find -delete", "find / -exec sudo rm -rf {} +",
 		// disks
-		"mkfs", "mkfs.ext4 /dev/sdb1", "mkfs -t ext4 disk.img", "sudo mkfs.xfs /dev/nvme0n1", "/sbin/mke2fs /dev/sda1", "dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 < x",
+		"mkfs", "mkfs.ext4 /dev/sdb1", "mkfs.ext4 -L -n /dev/sda1", "mkfs.fat -n X /dev/sda1", "mkfs.ext4 -- -n", "mkfs -t ext4 disk.img", "sudo mkfs.xfs /dev/nvme0n1", "/sbin/mke2fs /dev/sda1", "dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 < x",
 		"sudo dd if=x of=/dev/vda bs=4M", "dd of=/dev/mapper/root if=x", "dd if=x of=/dev/disk/by-id/ata-x", "cat x > /dev/sda", "cat x >> /dev/sda1", "echo x >| /dev/vda",
 		"tee /dev/sda < x", "sudo tee /dev/sda", "cp x /dev/sda", "cat x | tee /dev/sd*", "shred /dev/sda", "wipefs -a /dev/sda", "blkdiscard /dev/nvme0n1",
 		"cd /dev && cat x > sda", "mkswap /dev/sda2", "echo x > /dev/../dev/sda",
@@ -65,7 +65,7 @@ func TestNotCatastrophic(t *testing.T) {
 		"rm -rf $(mktemp -d)", "cd $x && rm -rf *", "cd $x && rm -rf \"$PWD\"", "rm $x build",
 		// not recursive, not a removal
 		"rm /", "rm -f /etc", "rm *", "rmdir /", "echo rm -rf /", "echo 'rm -rf /'", "grep 'rm -rf /' f", "git commit -m 'rm -rf /'", "# rm -rf /", "ls # rm -rf /",
-		"cat <<'EOF'\nrm -rf /\nEOF", "rm -- -rf", "man mkfs", "mkfs --help", "which mkfs.ext4", "mkfs.ext4 --version", "echo ':(){ :|:& };:'",
+		"cat <<'EOF'\nrm -rf /\nEOF", "rm -- -rf", "man mkfs", "mkfs --help", "mkfs.ext4 -n /dev/sda1", "mke2fs -Fn disk.img", "which mkfs.ext4", "mkfs.ext4 --version", "echo ':(){ :|:& };:'",
 		"find . -delete", "find $x -delete", "find / -name '*.tmp' -delete", "find build -delete", "find / -name x", "find . -name x -exec rm -rf {} +", "find / -newer x -delete", "find /tmp -delete",
 		// block devices that are only read or named
 		"dd if=/dev/sda of=disk.img", "cat /dev/sda > x", "ls /dev/sda", "chmod 600 /dev/sda", "touch /dev/sda", "echo x > /dev/null", "echo x > /dev/tty",

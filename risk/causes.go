@@ -35,6 +35,7 @@ const (
 	environment cause = "shows variables that may hold secrets"
 	deletes     cause = "mutating operation: deletes objects"
 	waits       cause = "holds the shell"
+	copies      cause = "copies bytes"
 
 	// Of paths.
 	onSystem      cause = "operates on system paths"

@@ -29,6 +29,7 @@ func TestClasses(t *testing.T) {
 			"crontab -l", "sysctl kernel.hostname", "mount", "command -v git", "zfs list", "parted /dev/sda print",
 		}},
 		{Moderate, []string{
+			"dd if=/dev/zero bs=1M count=10", "dd if=a.bin bs=1 count=4 status=none", "mkfs.ext4 -n /dev/sda1", "lvremove --test vg/a", "vgremove -t vg", "pvremove -ft /dev/sda",
 			"some-unknown-command", "./script.sh", "./ls", "/tmp/cat f", "bin/ls", "/bin/../tmp/ls", "./kubectl get pods", "./rm --help", "kubectl apply -f x.yaml", "kubectl delete pod x", "kubectl run x --dry-run=client",
 			"chmod 777 f", "chown u f", "systemctl restart nginx", "ssh host ls", "cp a b", "mkdir d", "touch f", "echo x > f",
 			"echo x >> f", "tee f", "sort -o out f", "sed -i s/a/b/ f", "curl https://example.com", "git push", "git push --force",
@@ -59,7 +60,7 @@ func TestClasses(t *testing.T) {
 			"bash -c 'rm -rf d'", "ls; rm -rf d", "ls & rm -rf d", "ls\nrm -rf d", "cat <(rm -rf d)", "echo $(rm -rf d)", "(rm -rf d)",
 			"if true; then rm -rf d; fi", "f() { rm -rf d; }", "find . -exec rm -rf {} +", "X=1 rm -rf d", "! rm -rf d",
 			"rm -rf $(find / -name x)", "rm --no-preserve-root x", "shutdown", "shutdown -h now", "reboot", "halt", "poweroff", "init 0", "systemctl reboot",
-			"mkfs", "mkfs.ext4 /dev/sdb", "dd if=/dev/zero", "dd if=x of=/dev/sda", "cat x > /dev/sda", "wipefs -a /dev/sda",
+			"mkfs", "mkfs.ext4 /dev/sdb", "dd if=/dev/zero", "dd if=/dev/zero bs=1M count=10 of=x", "dd if=/dev/zero count=1 of=$x", "dd if=/dev/zero count=1 $x", "lvremove vg/a", "pvremove -ff /dev/sda", "dd if=x of=/dev/sda", "cat x > /dev/sda", "wipefs -a /dev/sda",
 			"fdisk /dev/sda", "parted /dev/sda rm 1", "kill -9 -1", "kill -9 1", "kill 1", "kill -s KILL -- -1", "killall x",
 			"lvremove vg/x", "cryptsetup luksFormat /dev/sda", "zpool destroy x", ":(){ :|:& };:", ":(){:|:&};:", "find / -delete",
 		}},

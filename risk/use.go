@@ -219,6 +219,9 @@ func (u *use) has(w *want, n int, row *program.Row) bool {
 	case w.destroys:
 		return slices.ContainsFunc(u.words, func(word shell.Word) bool { return destroysData(word.Text) })
 	case w.form != "":
+		if row.Cause == copies && slices.Contains(u.operands, "") {
+			return false // it may say where to
+		}
 		for _, o := range u.operands[n:] {
 			if o != "" && star(w.form, o) || o == "" && row.Cause == asks { // it may have the form
 				return true

@@ -116,6 +116,7 @@ const (
 
 	// The line as a whole.
 	CauseForkBomb
+	causeFlood
 	CauseStandardInput
 	causeRunsWritten
 	causeManyLinks
@@ -364,6 +365,7 @@ var causes = [noCause]causeRow{
 	CauseUnmappedField: {"the field %s of %s is unknown (a policy can define it under [tools])", "omit the field"},
 
 	CauseForkBomb:      {"fork bomb", "do not let a function start itself in a pipe or in the background"},
+	causeFlood:         {"a loop without end starts programs in the background", "end the loop, or let it wait for each program"},
 	CauseStandardInput: {"%s runs a program that it reads from standard input", "write the program to a file, or name its commands"},
 	causeRunsWritten:   {"the line runs a file that it also writes", "write the file first, then run it in a separate step"},
 	causeManyLinks:     {"the line creates too many links", "create the links with fewer commands"},

@@ -39,6 +39,8 @@ func (e *effector) operandEffects() {
 		e.outputs(rest, what)
 	case program.ModeWrites:
 		e.writes(behindMode(rest, e.pattern), NeedOutside, true, what)
+	case program.Fills:
+		e.writes(rest, NeedCover, false, what)
 	case program.ModeOutputs:
 		e.writes(behindMode(rest, e.pattern), NeedCover, false, what)
 	case program.Copy:

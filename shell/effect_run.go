@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
@@ -161,8 +162,36 @@ func (e *effector) script(rest []Word, what string) {
 		e.stdin()
 	} else {
 		e.w.runs = append(e.w.runs, e.runsFile(file)...)
+		if e.index >= 0 && toldOutward(rest[1:]) {
+			own := &e.w.facts.Actions[e.index]
+			own.Reach = max(own.Reach, 1) // a rule has to name the file
+		}
 	}
 }
+
+// toldOutward reports whether the words behind a program file name a subcommand that does
+// more than a rule for all such files should let run (manage.py flush, cli.py db:drop).
+// The word behind an option may be the option's value, or the subcommand.
+func toldOutward(words []Word) bool {
+	valued := false
+	for i := range words {
+		w := &words[i]
+		switch {
+		case strings.HasPrefix(w.Text, "-"):
+			valued = !strings.Contains(w.Text, "=")
+			continue
+		case w.Known() && subcommand.MatchString(w.Text) && program.IsOutward(w.Text):
+			return true
+		case !valued:
+			return false
+		}
+		valued = false
+	}
+	return false
+}
+
+// subcommand matches names of subcommands, rather than files and texts.
+var subcommand = lazyregexp.New(`^[A-Za-z][A-Za-z0-9:_-]*$`)
 
 func (e *effector) stdin() {
 	e.w.opaque(e.index, MayRun, CauseStandardInput, e.prog.Name)

@@ -25,6 +25,21 @@ func (e *effector) git() {
 	e.gitBundle()
 	e.gitRestores()
 	e.gitPatches()
+	e.gitSkipsHooks()
+}
+
+// gitSkipsHooks requires a rule that names the option with which a command leaves out the
+// hooks of the repository, as core.hooksPath would have to be named.
+func (e *effector) gitSkipsHooks() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || !slices.Contains(a.Option.Names, "--no-verify") {
+			continue
+		}
+		if text := e.words[a.Word].Text; e.index >= 0 && !strings.HasPrefix(text, "--v") {
+			own := &e.w.facts.Actions[e.index]
+			own.Reach = max(own.Reach, a.Word)
+		}
+	}
 }
 
 // repositoryAt maps subcommands to the place of the repository among their operands.

@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // requests says for programs that fetch which options make another request than GET: the
 // method, or "=" where the value is the method. "" makes it unknown. See curl(1), wget(1)
@@ -15,17 +19,30 @@ var requests = map[string]map[string]string{
 	"aria2c": {},
 }
 
+// requester is the name under which requests has a program.
+func requester(p *program.Program) string {
+	switch p.Name {
+	case "https", "xh", "xhs", "httpie":
+		return "http"
+	}
+	return p.Name
+}
+
 // Method returns the HTTP method of the requests that the words of the action make, "" if
 // it is not known.
 func (a *Action) Method() string {
-	if a.Kind != Command || a.Program == nil || a.Unproven() || requests[a.Program.Name] == nil {
+	if a.Kind != Command || a.Program == nil || a.Unproven() {
+		return ""
+	}
+	name := requester(a.Program)
+	if requests[name] == nil {
 		return ""
 	}
 	method, implied, unknown := "", "GET", false
 	for _, arg := range ScanWords(a.Program, a.Words).Args {
 		switch arg.Kind {
 		case ArgOption:
-			option, listed := requests[a.Program.Name][arg.Option.Names[0]]
+			option, listed := requests[name][arg.Option.Names[0]]
 			switch {
 			case !listed:
 			case option == "=":
@@ -35,7 +52,7 @@ func (a *Action) Method() string {
 				implied, unknown = option, unknown || option == "" && method == ""
 			}
 		case ArgOperand:
-			if a.Program.Name == "http" {
+			if name == "http" {
 				method, implied = itemMethod(&a.Words[arg.Word], method, implied)
 			}
 		}

@@ -131,6 +131,9 @@ func (w *walker) ifClause(c *syntax.IfClause, s *scope) outcome {
 }
 
 func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
+	if endless(c) && floods(c.Do) {
+		w.opaque(w.parent, 0, causeFlood)
+	}
 	in := w.loopStart(s, c.Cond, c.Do)
 	cond := w.block(c.Cond, in)
 	enter, leave := cond.ok, cond.fail
@@ -203,6 +206,9 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 		in = in.assign(l.Name.Value)
 	case *syntax.CStyleLoop:
 		w.bashOnly("for ((")
+		if l.Cond == nil && floods(c.Do) {
+			w.opaque(w.parent, 0, causeFlood)
+		}
 		w.arithm(l.Init, s)
 		in = w.assignedBy(l.Init, in)
 		w.arithm(l.Cond, in)

@@ -15,7 +15,7 @@ var (
 	}
 	Operands = map[string]string{
 		"text": "Text", "reads": "Reads", "reads-tree": "ReadsTree", "names": "Names",
-		"pattern-reads": "PatternReads", "pattern-tree": "PatternTree", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
+		"pattern-reads": "PatternReads", "pattern-tree": "PatternTree", "writes": "Writes", "outputs": "Outputs", "fills": "Fills", "copy": "Copy",
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
 		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText",
 		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script", "code": "Code",
