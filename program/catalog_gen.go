@@ -4862,7 +4862,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 231
+const Risks = 232
 
 var risks = [Risks][]Row{
 	1: {
@@ -5556,390 +5556,394 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
 	127: {
+		{With: "-name", Class: Safe, Cause: "read-only"},
+		{Class: Moderate, Cause: "searches the contents of all files"},
+	},
+	128: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	128: {
+	129: {
 		{With: "-n", Class: Moderate, Cause: "only shows what it would do"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	129: {
+	130: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	130: {
+	131: {
 		{With: "+1", Class: High, Cause: "needs root"},
 		{With: "-a|--all", Class: High, Cause: "needs root"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	131: {
+	132: {
 		{With: "-f|-F|-r|-w|-W", Class: High, Cause: "destructive operation on a disk"},
 		{With: "-l|-ll|-v", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	132: {
+	133: {
 		{Subs: "status ping version processlist variables extended-status", Class: Safe, Cause: "read-only"},
 		{Subs: "drop shutdown", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	133: {
+	134: {
 		{Subs: "get status info help", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	134: {
+	135: {
 		{With: "-listallnetworkservices|-listnetworkserviceorder|-listallhardwareports|-listvalidmedia|-listVLANs|-listlocations|-listpreferredwirelessnetworks|-getinfo|-getdnsservers|-getsearchdomains|-getcurrentlocation|-getcomputername|-getairportnetwork|-getairportpower|-getwebproxy|-getMTU|-getmacaddress", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	135: {
+	136: {
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	136: {
+	137: {
 		{Subs: "list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	137: {
+	138: {
 		{With: "-v|-V|-h|-?", Class: Safe, Cause: "read-only"},
 		{With: "-t|-T", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: High, Cause: "mutating operation on a service"},
 	},
-	138: {
+	139: {
 		{Subs: "*/show */status */list */wifi/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	139: {
+	140: {
 		{Subs: "status version node/status job/status job/inspect alloc/status alloc/logs server/members job/plan", Class: Safe, Cause: "read-only"},
 		{Subs: "stop job/stop system/gc", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	140: {
+	141: {
 		{With: "-p|--peers", Class: Safe, Cause: "read-only", Free: "-n -c"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	141: {
+	142: {
 		{With: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", Class: Safe, Cause: "read-only", Free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
 		{With: "+0 --help|-h", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	142: {
+	143: {
 		{Subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", Class: Safe, Cause: "read-only"},
 		{Subs: "format sanitize write write-zeroes dsm", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	143: {
+	144: {
 		{Subs: "version help list", Class: Safe, Cause: "read-only", Free: "-a -commands -digest-commands -cipher-commands -b -o -f -p -d -v"},
 		{Subs: "x509", With: "-noout", Class: Safe, Cause: "read-only", Free: "-in -inform -subject -issuer -startdate -enddate -dates -serial -fingerprint -text -pubkey -modulus -email -hash -purpose -sha256 -sha1 -md5 -ext -checkend -nameopt"},
 		{Subs: "s_client s_time", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	144: {
+	145: {
 		{With: "-Q|--query", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -s|--search", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -i|--info", Class: Safe, Cause: "read-only"},
 		{With: "-R|--remove", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	145: {
+	146: {
 		{Subs: "*/print", With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "*/print", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	146: {
+	147: {
 		{With: "--dry-run", Class: Safe, Cause: "read-only", Free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	147: {
+	148: {
 		{Subs: "status get list config pending showcmd listsnapshot cloudinit/dump", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy delete unlink rollback delsnapshot", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	148: {
+	149: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	149: {
+	150: {
 		{With: "-f", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	150: {
+	151: {
 		{Subs: "list show freeze check help inspect debug config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "index/versions", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	151: {
+	152: {
 		{With: "--packages|--pkgs|--pkgs-plist|--files|--export-plist|--pkg-info|--file-info|--groups|--check-signature|--payload-files", Class: Safe, Cause: "read-only", Free: "--volume --only-files --only-dirs --regexp --verbose"},
 		{Class: High, Cause: "removes a package"},
 	},
-	152: {
+	153: {
 		{With: "-convert|-insert|-replace|-remove|-extract|-create|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only", Free: "-p -lint -type -help -s -h"},
 	},
-	153: {
+	154: {
 		{Subs: "publish unpublish deprecate dist-tag owner access token npm/publish", Class: High, Cause: "publishes to others"},
 		{Subs: "install i add ci update up upgrade import link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	154: {
+	155: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	155: {
+	156: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	156: {
+	157: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	157: {
+	158: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "stack/ls whoami", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	158: {
+	159: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	159: {
+	160: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	160: {
+	161: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	161: {
+	162: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	162: {
+	163: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	163: {
+	164: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	164: {
+	165: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	165: {
+	166: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	166: {
+	167: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	167: {
+	168: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	168: {
+	169: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	169: {
+	170: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", With: "@:*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "listremotes version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	170: {
+	171: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	171: {
+	172: {
 		{With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	172: {
+	173: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	173: {
+	174: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	174: {
+	175: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	175: {
+	176: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	176: {
+	177: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	177: {
+	178: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	178: {
+	179: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	179: {
+	180: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	180: {
+	181: {
 		{With: "-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	181: {
+	182: {
 		{With: "@@*", Class: Moderate, Cause: "reads what a file names"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	182: {
+	183: {
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	183: {
+	184: {
 		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	184: {
+	185: {
 		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "shows a secret"},
 	},
-	185: {
+	186: {
 		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	186: {
+	187: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	187: {
+	188: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	188: {
+	189: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	189: {
+	190: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	190: {
+	191: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	191: {
+	192: {
 		{Subs: "manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "inspect list-tags", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	192: {
+	193: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	193: {
+	194: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	194: {
+	195: {
 		{Subs: "list version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "info find", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	195: {
+	196: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	196: {
+	197: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	197: {
+	198: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	198: {
+	199: {
 		{Subs: "status st stat help", Class: Safe, Cause: "read-only"},
 		{Subs: "log diff info list ls cat blame annotate praise propget proplist", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	199: {
+	200: {
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "--help --version"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	200: {
+	201: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	201: {
+	202: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	202: {
+	203: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	203: {
+	204: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	204: {
+	205: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	205: {
+	206: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	206: {
+	207: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	207: {
+	208: {
 		{Subs: "output", With: "-json|-raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "output", With: "+1", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "show", With: "-json", Class: Moderate, Cause: "shows a secret"},
@@ -5953,42 +5957,42 @@ var risks = [Risks][]Row{
 		{With: "+0 -help|-version|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	208: {
+	209: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	209: {
+	210: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	210: {
+	211: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	211: {
+	212: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	212: {
+	213: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	213: {
+	214: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	214: {
+	215: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	215: {
+	216: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	216: {
+	217: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -5996,68 +6000,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	217: {
+	218: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	218: {
+	219: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	219: {
+	220: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	220: {
+	221: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	221: {
+	222: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	222: {
+	223: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	223: {
+	224: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	224: {
+	225: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	225: {
+	226: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	226: {
+	227: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	227: {
+	228: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	228: {
+	229: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	229: {
+	230: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	230: {
+	231: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -7437,20 +7441,20 @@ var programs = [...]Program{
 	{Name: "mcookie", Options: options1193},
 	{Name: "md5", Operands: Reads, Options: options1194},
 	{Name: "mdadm", Operands: Unread, Risk: 126},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1195, Risk: 3},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1195, Risk: 127},
 	{Name: "mediainfo", Operands: Reads, Options: options1196},
 	{Name: "meson", Operands: Unread, Subs: subs1203, Workdir: true},
 	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1047, Subs: subs1126, Settings: settings1127, Equal: equal1128, Also: also1129, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options273, Subs: subs276, Settings: settings277, Harmless: keys278, Also: also281},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 127, Settings: settings618, Harmless: keys1134, Also: also1204, Facts: Outside, Inherit: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1130, Subs: subs1133, Risk: 128, Settings: settings618, Harmless: keys1134, Also: also1204, Facts: Outside, Inherit: true},
 	{Name: "mise", Style: Exact, Options: options1205, Subs: subs1211, Settings: settings1212, Harmless: keys1213, Variables: keys1214, Inherit: true, Workdir: true},
 	{Name: "rtx", Style: Exact, Options: options1205, Subs: subs1211, Settings: settings1212, Harmless: keys1213, Variables: keys1214, Inherit: true, Workdir: true},
 	{Name: "mix", Subs: subs1218, Prints: keys530, Workdir: true},
 	{Name: "mkdir", Operands: Writes, Options: options1219, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mke2fs", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
-	{Name: "mkfs.ext2", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
-	{Name: "mkfs.ext3", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
-	{Name: "mkfs.ext4", Operands: Unread, Options: options1220, Risk: 128, Facts: Outside},
+	{Name: "mke2fs", Operands: Unread, Options: options1220, Risk: 129, Facts: Outside},
+	{Name: "mkfs.ext2", Operands: Unread, Options: options1220, Risk: 129, Facts: Outside},
+	{Name: "mkfs.ext3", Operands: Unread, Options: options1220, Risk: 129, Facts: Outside},
+	{Name: "mkfs.ext4", Operands: Unread, Options: options1220, Risk: 129, Facts: Outside},
 	{Name: "mkfifo", Operands: Outputs, Options: options1221, Shared: [][]Option{options8}, Risk: 37},
 	{Name: "mknod", Operands: Outputs, Options: options1221, Shared: [][]Option{options8}, Risk: 40},
 	{Name: "mkswap", Operands: Unread, Risk: 55},
@@ -7463,7 +7467,7 @@ var programs = [...]Program{
 	{Name: "mkfs.ntfs", Operands: Unread, Risk: 55},
 	{Name: "blkdiscard", Operands: Unread, Risk: 55},
 	{Name: "ddrescue", Operands: Unread, Risk: 55},
-	{Name: "mktemp", Operands: Outputs, Options: options1222, Shared: [][]Option{options8}, Risk: 129, Special: "mktemp"},
+	{Name: "mktemp", Operands: Outputs, Options: options1222, Shared: [][]Option{options8}, Risk: 130, Special: "mktemp"},
 	{Name: "mocha", Options: options1223, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options151, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 37, Secrets: 24, Facts: Outside},
@@ -7513,11 +7517,11 @@ var programs = [...]Program{
 	{Name: "moon", Style: Exact, Operands: Unread, Options: options1224, Also: also1225, Facts: TaskRunner, Workdir: true},
 	{Name: "more", Operands: Reads, Options: options1226, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
 	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1227, Risk: 14, Facts: Outside, Ends: true},
-	{Name: "mount", Operands: Unread, Options: options153, Risk: 130, Facts: Outside, Special: "mount"},
+	{Name: "mount", Operands: Unread, Options: options153, Risk: 131, Facts: Outside, Special: "mount"},
 	{Name: "mtr", Options: options1228},
 	{Name: "traceroute6", Options: options1228},
 	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1229, Subs: subs1233, Facts: Outside},
-	{Name: "multipath", Risk: 131, Wordless: true},
+	{Name: "multipath", Risk: 132, Wordless: true},
 	{Name: "multitail", Operands: Reads, Options: options1234},
 	{Name: "mutool", Operands: Unread},
 	{Name: "mutt", Style: POSIX, Options: options1235, Facts: Outside, Stdin: true},
@@ -7529,7 +7533,7 @@ var programs = [...]Program{
 	{Name: "mypy", Operands: Reads, Options: options1241, Prints: keys341, Facts: Packaged, Workdir: true, Special: "gcc"},
 	{Name: "mysql", Options: options1242, Risk: 48, Secrets: 22, Prints: keys1243, Variables: keys1244, Also: also1245, Facts: Outside | Interactive, Stdin: true},
 	{Name: "mariadb", Options: options1242, Risk: 48, Secrets: 22, Prints: keys1243, Variables: keys1244, Also: also1246, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1191}, Risk: 132, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1191}, Risk: 133, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1191}, Risk: 37, Secrets: 22, Facts: Outside},
 	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1191}, Risk: 68, Secrets: 22, Facts: Outside},
 	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1191}, Risk: 68, Secrets: 22, Facts: Outside},
@@ -7551,10 +7555,10 @@ var programs = [...]Program{
 	{Name: "gdu", Operands: Unread, Options: options525},
 	{Name: "dua", Operands: Unread, Options: options525},
 	{Name: "nethogs", Options: options1251, Facts: Outside},
-	{Name: "netplan", Risk: 133, Facts: Outside, Wordless: true},
+	{Name: "netplan", Risk: 134, Facts: Outside, Wordless: true},
 	{Name: "netstat", Options: options1252, Risk: 3, Facts: Outside},
-	{Name: "networksetup", Operands: Unread, Risk: 134, Facts: Outside},
-	{Name: "newgrp", Risk: 135, Stdin: true},
+	{Name: "networksetup", Operands: Unread, Risk: 135, Facts: Outside},
+	{Name: "newgrp", Risk: 136, Stdin: true},
 	{Name: "next", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
 	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
 	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
@@ -7667,8 +7671,8 @@ var programs = [...]Program{
 	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
 	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
 	{Name: "solana", Style: Exact, Operands: Unread, Options: options1224, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 136, Prints: keys182, Facts: Outside},
-	{Name: "nginx", Risk: 137, Wordless: true},
+	{Name: "nft", Operands: Unread, Risk: 137, Prints: keys182, Facts: Outside},
+	{Name: "nginx", Risk: 138, Wordless: true},
 	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1224, Secrets: 25, Workdir: true},
 	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1253, Risk: 27, Ends: true, Plain: true},
 	{Name: "ninja", Operands: Unread, Options: options1254, Risk: 5, Also: also1255, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
@@ -7682,13 +7686,13 @@ var programs = [...]Program{
 	{Name: "size", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
 	{Name: "otool", Operands: Reads, Options: options200, Risk: 3, Variables: keys1264, Special: "gcc"},
 	{Name: "nmap", Style: Joined, Options: options1265, Risk: 14, Prints: keys341, Facts: Outside},
-	{Name: "nmcli", Operands: Unread, Risk: 138, Secrets: 26, Facts: Outside, Abbreviates: true},
+	{Name: "nmcli", Operands: Unread, Risk: 139, Secrets: 26, Facts: Outside, Abbreviates: true},
 	{Name: "node", Style: Exact, Operands: Script, Options: options1266, Risk: 5, Prints: keys530, Variables: keys1267, Also: also1268, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1266, Risk: 5, Prints: keys530, Variables: keys1267, Also: also1269, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1266, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1270, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1022, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1271, Subs: subs1278, Risk: 139, Variables: keys1279, Also: also1280, Facts: Outside, Inherit: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1271, Subs: subs1278, Risk: 140, Variables: keys1279, Also: also1280, Facts: Outside, Inherit: true},
 	{Name: "nosetests", Operands: Loads, Options: options1281, Workdir: true},
 	{Name: "nosetests3", Operands: Loads, Options: options1281, Workdir: true},
 	{Name: "npm", Operands: Unread, Options: options246, Subs: subs249, Risk: 28, Secrets: 3, Settings: settings250, Harmless: keys251, Prints: keys626, Aside: keys252, Also: also1282, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Special: "npm"},
@@ -7701,7 +7705,7 @@ var programs = [...]Program{
 	{Name: "nr", Also: also272, Wordless: true},
 	{Name: "wsrun", Also: also272, Wordless: true},
 	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1287, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "ntpq", Risk: 140, Facts: NamesHosts, Wordless: true},
+	{Name: "ntpq", Risk: 141, Facts: NamesHosts, Wordless: true},
 	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
 	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
 	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1288, Facts: Interpreter, Stdin: true},
@@ -7713,25 +7717,25 @@ var programs = [...]Program{
 	{Name: "nuget", Settings: settings1289, Also: also1290, Wordless: true},
 	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1291, Ends: true},
 	{Name: "numfmt", Options: options1292, Shared: [][]Option{options8}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options242, Risk: 141},
-	{Name: "nvme", Operands: Unread, Risk: 142},
+	{Name: "nvidia-smi", Operands: Names, Options: options242, Risk: 142},
+	{Name: "nvme", Operands: Unread, Risk: 143},
 	{Name: "nvtop", Operands: Unread, Options: options1293},
 	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1294, Prints: keys1295, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options939, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "op", Style: Exact, Operands: Unread, Options: options1296, Subs: subs1300, Facts: Outside, Inherit: true},
 	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1296, Subs: subs1300, Facts: Outside, Inherit: true},
 	{Name: "openrsync", Operands: Transfer, Options: options1301},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1307, Risk: 143, Secrets: 27, Also: also1308},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1307, Risk: 144, Secrets: 27, Also: also1308},
 	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
 	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1320, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1324, Workdir: true},
-	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 144, Facts: Outside},
+	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 145, Facts: Outside},
 	{Name: "pandoc", Operands: Reads, Options: options1325, Prints: keys530},
 	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1326, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
-	{Name: "parted", Operands: Unread, Risk: 145},
+	{Name: "parted", Operands: Unread, Risk: 146},
 	{Name: "paste", Operands: Reads, Options: options1327, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1328, Shared: [][]Option{options8}, Risk: 146, Here: true, Special: "patch"},
+	{Name: "patch", Operands: Reads, Options: options1328, Shared: [][]Option{options8}, Risk: 147, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1329, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "pax", Operands: Unread, Options: options1330},
 	{Name: "pbzip2", Operands: Outputs, Options: options198, Beside: true},
@@ -7740,7 +7744,7 @@ var programs = [...]Program{
 	{Name: "lrzip", Operands: Outputs, Options: options198, Beside: true},
 	{Name: "pcre2grep", Operands: Code, Options: options1331, Shared: [][]Option{options1332}},
 	{Name: "pcregrep", Operands: PatternReads, Options: options1333, Shared: [][]Option{options1332}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1339, Risk: 147, Facts: Outside},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1339, Risk: 148, Facts: Outside},
 	{Name: "pctrestore", Risk: 68, Facts: Outside, Wordless: true},
 	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1340},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1341, Risk: 3},
@@ -7776,7 +7780,7 @@ var programs = [...]Program{
 	{Name: "pg_isready", Options: options523, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_lsclusters", Options: options523, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_resetwal", Risk: 68, Wordless: true},
-	{Name: "pg_restore", Options: options523, Risk: 148},
+	{Name: "pg_restore", Options: options523, Risk: 149},
 	{Name: "pgbench", Options: options523, Facts: Outside},
 	{Name: "clusterdb", Options: options523, Facts: Outside},
 	{Name: "pg_ctl", Options: options523, Facts: Outside},
@@ -7819,12 +7823,12 @@ var programs = [...]Program{
 	{Name: "uncompress", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options973, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options973, Beside: true},
-	{Name: "ping", Options: options1367, Risk: 149, Facts: NamesHosts},
+	{Name: "ping", Options: options1367, Risk: 150, Facts: NamesHosts},
 	{Name: "ping6", Options: options1367},
 	{Name: "arping", Options: options1367},
 	{Name: "fping", Options: options1367},
 	{Name: "pinky", Options: options1368, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 150, Secrets: 3, Settings: settings618, Harmless: keys1378, Prints: keys341, Variables: keys1379, Ignored: keys1380, Also: also1381, Facts: Packaged, Inherit: true},
+	{Name: "pip", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 151, Secrets: 3, Settings: settings618, Harmless: keys1378, Prints: keys341, Variables: keys1379, Ignored: keys1380, Also: also1381, Facts: Packaged, Inherit: true},
 	{Name: "pip2", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
 	{Name: "pip3.8", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
 	{Name: "pip3.9", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
@@ -7834,22 +7838,22 @@ var programs = [...]Program{
 	{Name: "pip3.13", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
 	{Name: "pip3.14", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
 	{Name: "pip.exe", Operands: Unread, Options: options1369, Subs: subs1377, Settings: settings618, Harmless: keys1378, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 150, Settings: settings618, Harmless: keys1378, Also: also1382, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1383, Subs: subs1387, Risk: 150},
+	{Name: "pip3", Operands: Unread, Options: options1369, Subs: subs1377, Risk: 151, Settings: settings618, Harmless: keys1378, Also: also1382, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1383, Subs: subs1387, Risk: 151},
 	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1388, Risk: 40, Ends: true},
-	{Name: "pkgutil", Risk: 151, Wordless: true},
+	{Name: "pkgutil", Risk: 152, Wordless: true},
 	{Name: "pkill", Options: options1366, Shared: [][]Option{options589}, Risk: 37, Equal: equal403, Facts: Outside},
 	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1391, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1161, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1161, Safe: true},
-	{Name: "plutil", Risk: 152, Wordless: true},
+	{Name: "plutil", Risk: 153, Wordless: true},
 	{Name: "pmap", Operands: Names, Options: options1392, Risk: 3},
 	{Name: "pnginfo", Operands: Reads, Options: options1393},
-	{Name: "pnpm", Style: Exact, Options: options1394, Subs: subs1399, Risk: 153, Secrets: 3, Settings: settings1400, Harmless: keys1401, Aside: keys1402, Variables: keys1403, Also: also1404, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpm", Style: Exact, Options: options1394, Subs: subs1399, Risk: 154, Secrets: 3, Settings: settings1400, Harmless: keys1401, Aside: keys1402, Variables: keys1403, Also: also1404, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1405, Also: also1406, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 154, Also: also1407, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Risk: 155, Secrets: 29, Settings: settings267, Harmless: keys1352, Variables: keys1408, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options499, Subs: subs500, Risk: 155, Also: also1407, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1343, Subs: subs1351, Risk: 156, Secrets: 29, Settings: settings267, Harmless: keys1352, Variables: keys1408, Facts: ObeysProject, Inherit: true, Workdir: true},
 	{Name: "popd", Style: POSIX, Operands: Names, Options: options1409, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
 	{Name: "pr", Operands: Reads, Options: options1410, Shared: [][]Option{options8}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1150, Subs: subs1152, Prints: keys341, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
@@ -7859,7 +7863,7 @@ var programs = [...]Program{
 	{Name: "printenv", Options: options1413, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
 	{Name: "printf", Style: POSIX, Options: options1414, Risk: 3, Facts: InShell, Special: "printf"},
 	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1415, Risk: 36, Ends: true},
-	{Name: "profiles", Risk: 156, Wordless: true},
+	{Name: "profiles", Risk: 157, Wordless: true},
 	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1416, Risk: 31, Ends: true},
 	{Name: "protoc", Operands: Reads, Options: options1417, Prints: keys1418},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1419, Ends: true},
@@ -7868,19 +7872,19 @@ var programs = [...]Program{
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "psql", Options: options1421, Risk: 48, Variables: keys1422, Facts: Outside | Interactive, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1423, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1224, Risk: 157, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1224, Risk: 158, Workdir: true},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1409, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1424},
-	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 158, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 159},
-	{Name: "pveceph", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1427, Risk: 161, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 162, Facts: Outside},
+	{Name: "pve-firewall", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 159, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 160},
+	{Name: "pveceph", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 161, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1427, Risk: 162, Facts: Outside},
+	{Name: "pvenode", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 163, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 163, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1430, Risk: 163, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 164, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1430, Risk: 164, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 165, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pmxcfs", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pvedaemon", Style: Joined, Options: options227, Shared: [][]Option{options228}},
@@ -7891,9 +7895,9 @@ var programs = [...]Program{
 	{Name: "rados", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "crm", Style: Joined, Options: options227, Shared: [][]Option{options228}},
 	{Name: "pcs", Style: Joined, Options: options227, Shared: [][]Option{options228}},
-	{Name: "pvesubscription", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 165},
-	{Name: "pveum", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 166, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 167},
+	{Name: "pvesubscription", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 166},
+	{Name: "pveum", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 167, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 168},
 	{Name: "pwd", Style: POSIX, Options: options1431, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1432},
 	{Name: "compileall", Operands: Outputs, Options: options1432},
@@ -7944,7 +7948,7 @@ var programs = [...]Program{
 	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
 	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
 	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1438, Risk: 5, Prints: keys341, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1452, Risk: 147, Also: also1453, Facts: Outside},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options228}, Subs: subs1452, Risk: 148, Also: also1453, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 68, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options552, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
@@ -7957,21 +7961,21 @@ var programs = [...]Program{
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1463, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
-	{Name: "rbd", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 168, Facts: Outside},
+	{Name: "rbd", Style: Joined, Options: options227, Shared: [][]Option{options228}, Risk: 169, Facts: Outside},
 	{Name: "rc-service", Operands: Unread, Also: also1464, Facts: Outside},
 	{Name: "invoke-rc.d", Operands: Unread, Also: also1464, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1465, Subs: subs1467, Risk: 169, Variables: keys1468, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1465, Subs: subs1467, Risk: 170, Variables: keys1468, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1469, Risk: 2, Facts: InShell, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1470, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options954, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1471, Risk: 170, Secrets: 31, Prints: keys1472, Variables: keys1473, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "redis-cli", Options: options1471, Risk: 171, Secrets: 31, Prints: keys1472, Variables: keys1473, Facts: Interpreter | NamesHosts, Folds: true},
 	{Name: "remake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "bmake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "pmake", Options: options1185, Also: also1474, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 37, Wordless: true},
-	{Name: "repoquery", Risk: 171, Wordless: true},
-	{Name: "resolvectl", Options: options522, Risk: 172, Facts: Outside | NamesHosts},
+	{Name: "repoquery", Risk: 172, Wordless: true},
+	{Name: "resolvectl", Options: options522, Risk: 173, Facts: Outside | NamesHosts},
 	{Name: "restic", Style: Exact, Operands: Unread, Options: options1475, Subs: subs1479, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options256, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
@@ -8015,17 +8019,17 @@ var programs = [...]Program{
 	{Name: "replace-in-file", Operands: Outputs, Options: options1481},
 	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1480},
 	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1482, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 173, Also: also1484},
-	{Name: "grm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 173, Also: also1485},
+	{Name: "rm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 174, Also: also1484},
+	{Name: "grm", Operands: Writes, Options: options1483, Shared: [][]Option{options8}, Risk: 174, Also: also1485},
 	{Name: "rmdir", Operands: Writes, Options: options1486, Shared: [][]Option{options8}, Risk: 37},
 	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "route", Operands: Unread, Risk: 174, Facts: Outside},
+	{Name: "route", Operands: Unread, Risk: 175, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 175},
+	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 176},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1488, Workdir: true},
 	{Name: "rstcheck", Operands: Reads, Options: options1489, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1301, Risk: 176, Prints: keys279},
+	{Name: "rsync", Operands: Transfer, Options: options1301, Risk: 177, Prints: keys279},
 	{Name: "rubocop", Operands: Reads, Options: options1490, Workdir: true},
 	{Name: "standardrb", Operands: Reads, Options: options1490, Workdir: true},
 	{Name: "reek", Operands: Reads, Options: options1490, Workdir: true},
@@ -8048,17 +8052,17 @@ var programs = [...]Program{
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1043, Risk: 5, Prints: keys530, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1491, Subs: subs1495, Risk: 177, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1491, Subs: subs1495, Risk: 178, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
 	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1496, Risk: 40, Ends: true, Stdin: true},
 	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1497, Shared: [][]Option{options8}, Risk: 33, Ends: true},
 	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1498, Risk: 40, Stdin: true},
 	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1224, Also: also272, Workdir: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1499, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1500, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1501, Subs: subs1505, Risk: 178, Settings: settings1506, Variables: keys1507, Also: also1508},
-	{Name: "s3cmd", Risk: 179, Variables: keys1509, Facts: Outside, Wordless: true},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1501, Subs: subs1505, Risk: 179, Settings: settings1506, Variables: keys1507, Also: also1508},
+	{Name: "s3cmd", Risk: 180, Variables: keys1509, Facts: Outside, Wordless: true},
 	{Name: "samu", Operands: Unread, Options: options1254, Workdir: true, Obeys: "build.ninja"},
-	{Name: "sar", Risk: 180, Wordless: true},
+	{Name: "sar", Risk: 181, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
 	{Name: "xdg-open", Operands: Unread, Facts: Outside},
@@ -8091,7 +8095,7 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1510, Risk: 181},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1510, Risk: 182},
 	{Name: "scons", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "waf", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "tup", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
@@ -8117,7 +8121,7 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1019, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1511, Risk: 182, Facts: Outside, Special: "ssh-option"},
+	{Name: "scp", Operands: Transfer, Options: options1511, Risk: 183, Facts: Outside, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
@@ -8125,51 +8129,51 @@ var programs = [...]Program{
 	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1512, Prints: keys1513, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "script", Operands: Outputs, Options: options1514, Risk: 5, Facts: Interpreter, Here: true},
 	{Name: "scriptreplay", Operands: Reads, Options: options1515},
-	{Name: "scutil", Operands: Unread, Risk: 183, Facts: Outside},
+	{Name: "scutil", Operands: Unread, Risk: 184, Facts: Outside},
 	{Name: "sdiff", Operands: Reads, Options: options1516, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 184, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 185, Also: also1517, Facts: Editor, Special: "sed"},
+	{Name: "security", Operands: Unread, Risk: 185, Facts: Outside},
+	{Name: "sed", Operands: PatternReads, Options: options957, Shared: [][]Option{options8}, Risk: 186, Also: also1517, Facts: Editor, Special: "sed"},
 	{Name: "semgrep", Operands: Reads, Options: options1518, Subs: subs1519, Inherit: true, Workdir: true, Special: "gcc"},
 	{Name: "sendmail", Style: Joined, Options: options1520, Facts: Outside},
 	{Name: "seq", Options: options1521, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 186, Also: also1522, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "service", Operands: Unread, Risk: 187, Also: also1522, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
 	{Name: "set", Style: POSIX, Options: options1523, Risk: 2, Facts: InShell, Special: "set"},
 	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1159}, Subs: subs1524, Risk: 36, Ends: true},
-	{Name: "setcap", Operands: Unread, Risk: 135},
-	{Name: "userdel", Operands: Unread, Risk: 135},
-	{Name: "groupadd", Operands: Unread, Risk: 135},
-	{Name: "groupdel", Operands: Unread, Risk: 135},
-	{Name: "groupmod", Operands: Unread, Risk: 135},
-	{Name: "adduser", Operands: Unread, Risk: 135},
-	{Name: "deluser", Operands: Unread, Risk: 135},
-	{Name: "passwd", Operands: Unread, Risk: 135},
-	{Name: "chpasswd", Operands: Unread, Risk: 135},
-	{Name: "chsh", Operands: Unread, Risk: 135},
-	{Name: "gpasswd", Operands: Unread, Risk: 135},
-	{Name: "addgroup", Operands: Unread, Risk: 135},
-	{Name: "delgroup", Operands: Unread, Risk: 135},
+	{Name: "setcap", Operands: Unread, Risk: 136},
+	{Name: "userdel", Operands: Unread, Risk: 136},
+	{Name: "groupadd", Operands: Unread, Risk: 136},
+	{Name: "groupdel", Operands: Unread, Risk: 136},
+	{Name: "groupmod", Operands: Unread, Risk: 136},
+	{Name: "adduser", Operands: Unread, Risk: 136},
+	{Name: "deluser", Operands: Unread, Risk: 136},
+	{Name: "passwd", Operands: Unread, Risk: 136},
+	{Name: "chpasswd", Operands: Unread, Risk: 136},
+	{Name: "chsh", Operands: Unread, Risk: 136},
+	{Name: "gpasswd", Operands: Unread, Risk: 136},
+	{Name: "addgroup", Operands: Unread, Risk: 136},
+	{Name: "delgroup", Operands: Unread, Risk: 136},
 	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1525, Facts: InShell},
 	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1525, Facts: InShell},
 	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1526, Risk: 33, Ends: true},
 	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1527, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 187},
+	{Name: "sfdisk", Operands: Unread, Risk: 188},
 	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1528, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options866, Risk: 135, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 188},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options866, Risk: 136, Ends: true},
+	{Name: "sgdisk", Operands: Unread, Risk: 189},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
 	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1529, Risk: 3},
 	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1530, Prints: keys1531, Facts: Editor},
 	{Name: "shopt", Style: POSIX, Options: options1532, Risk: 2, Facts: InShell, Special: "shopt"},
 	{Name: "shred", Operands: Outputs, Options: options1533, Shared: [][]Option{options8}, Risk: 68},
 	{Name: "shuf", Operands: Reads, Options: options1534, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 189, Also: also1535},
-	{Name: "sips", Risk: 190, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 191, Secrets: 33, Facts: Outside},
+	{Name: "shutdown", Operands: Unread, Risk: 190, Also: also1535},
+	{Name: "sips", Risk: 191, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 192, Secrets: 33, Facts: Outside},
 	{Name: "slabtop", Options: options1536},
-	{Name: "sleep", Options: options1537, Shared: [][]Option{options8}, Risk: 192, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 193},
+	{Name: "sleep", Options: options1537, Shared: [][]Option{options8}, Risk: 193, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 194},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 194, Facts: Outside},
+	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 195, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options901, Secrets: 35, Facts: Outside},
@@ -8178,11 +8182,11 @@ var programs = [...]Program{
 	{Name: "sort", Operands: Reads, Options: options960, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 195},
+	{Name: "spctl", Operands: Unread, Risk: 196},
 	{Name: "sphinx-build", Operands: InOut, Options: options1540, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options961, Shared: [][]Option{options8}, Risk: 37, Here: true},
 	{Name: "sponge", Operands: Fills, Options: options1541, Shared: [][]Option{options8}, Facts: Editor},
-	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 196, Secrets: 5, Facts: Outside},
+	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 197, Secrets: 5, Facts: Outside},
 	{Name: "sqlfluff", Operands: Unread, Options: options1542, Subs: subs1545, Inherit: true, Workdir: true},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Stdin: true},
@@ -8190,7 +8194,7 @@ var programs = [...]Program{
 	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Risk: 48, Prints: keys1033, Variables: keys1547, Facts: Interactive, Stdin: true},
 	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1546, Risk: 48, Prints: keys1033, Variables: keys1547, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 68, Wordless: true},
-	{Name: "ss", Options: options1252, Risk: 197, Facts: Outside},
+	{Name: "ss", Options: options1252, Risk: 198, Facts: Outside},
 	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1548, Risk: 14, Prints: keys1243, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1549, Facts: Outside},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1550, Ends: true},
@@ -8212,16 +8216,16 @@ var programs = [...]Program{
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options526, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
 	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1566, Risk: 40},
 	{Name: "svgo", Operands: Outputs, Options: options1567, Workdir: true},
-	{Name: "svn", Risk: 198, Settings: settings1568, Also: also1569, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options1022, Risk: 199},
-	{Name: "system_profiler", Operands: Unread, Options: options1022, Risk: 199},
-	{Name: "vm_stat", Operands: Unread, Options: options1022, Risk: 199},
-	{Name: "swapon", Operands: Unread, Risk: 200},
+	{Name: "svn", Risk: 199, Settings: settings1568, Also: also1569, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options1022, Risk: 200},
+	{Name: "system_profiler", Operands: Unread, Options: options1022, Risk: 200},
+	{Name: "vm_stat", Operands: Unread, Options: options1022, Risk: 200},
+	{Name: "swapon", Operands: Unread, Risk: 201},
 	{Name: "swift", Style: Exact, Operands: Script, Options: options1570, Subs: subs1572, Prints: keys1573, Ends: true, Workdir: true, Stdin: true},
 	{Name: "sync", Operands: Names, Options: options1574, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 201},
-	{Name: "systemctl", Operands: Unread, Options: options1575, Subs: subs1576, Risk: 202, Settings: settings1577, Variables: keys1578, Ignored: keys1579, Also: also1580, Facts: Outside, Inherit: true, Suffix: ".service"},
-	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 203, Facts: Outside},
+	{Name: "sysctl", Operands: Unread, Risk: 202},
+	{Name: "systemctl", Operands: Unread, Options: options1575, Subs: subs1576, Risk: 203, Settings: settings1577, Variables: keys1578, Ignored: keys1579, Also: also1580, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 204, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
@@ -8234,10 +8238,10 @@ var programs = [...]Program{
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1582, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 204, Wordless: true},
+	{Name: "systemd-tmpfiles", Risk: 205, Wordless: true},
 	{Name: "tac", Operands: Reads, Options: options1583, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1584, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 205, Prints: keys1585, Also: also1586, Special: "tar"},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options967, Shared: [][]Option{options8}, Risk: 206, Prints: keys1585, Also: also1586, Special: "tar"},
 	{Name: "task", Style: Exact, Options: options1587, Also: also1588, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
 	{Name: "go-task", Style: Exact, Options: options1587, Also: also1589, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
 	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1590, Risk: 27, Ends: true},
@@ -8245,28 +8249,28 @@ var programs = [...]Program{
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1591, Risk: 206, Prints: keys941, Facts: Outside},
+	{Name: "tcpdump", Options: options1591, Risk: 207, Prints: keys941, Facts: Outside},
 	{Name: "tee", Operands: Fills, Options: options1541, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
 	{Name: "telnet", Style: POSIX, Options: options1592, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 207, Variables: keys1593, Ignored: keys1594, Also: also1595, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 207, Variables: keys1593, Ignored: keys1594, Also: also1596, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 208, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 208, Variables: keys1593, Ignored: keys1594, Also: also1595, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 208, Variables: keys1593, Ignored: keys1594, Also: also1596, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1309, Subs: subs1319, Risk: 209, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1597, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
 	{Name: "tiffinfo", Operands: Reads, Options: options1598},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options969}, Risk: 27, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 162, Facts: Outside},
-	{Name: "hostnamectl", Operands: Unread, Risk: 162, Facts: Outside},
-	{Name: "localectl", Operands: Unread, Risk: 162, Facts: Outside},
-	{Name: "networkctl", Operands: Unread, Risk: 162, Facts: Outside},
+	{Name: "timedatectl", Operands: Unread, Risk: 163, Facts: Outside},
+	{Name: "hostnamectl", Operands: Unread, Risk: 163, Facts: Outside},
+	{Name: "localectl", Operands: Unread, Risk: 163, Facts: Outside},
+	{Name: "networkctl", Operands: Unread, Risk: 163, Facts: Outside},
 	{Name: "timeit", Operands: Code, Options: options1599},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options970, Shared: [][]Option{}, Risk: 27, Equal: equal403, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "tload", Operands: Outputs, Options: options1600, Risk: 4},
-	{Name: "tmutil", Operands: Unread, Risk: 209, Facts: Outside},
+	{Name: "tmutil", Operands: Unread, Risk: 210, Facts: Outside},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1601, Subs: subs1604, Prints: keys1243, Variables: keys1605, Also: also1606, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options587, Facts: Outside, Stdin: true},
@@ -8282,7 +8286,7 @@ var programs = [...]Program{
 	{Name: "tracepath", Options: options1228, Risk: 3, Facts: NamesHosts},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1615, Risk: 37, Facts: InShell, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1616, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 210},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 211},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "truncate", Operands: Fills, Options: options1617, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
@@ -8309,12 +8313,12 @@ var programs = [...]Program{
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options529, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "tty", Options: options1620, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 211},
+	{Name: "tune2fs", Operands: Unread, Risk: 212},
 	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1224, Also: also1621, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
 	{Name: "twine", Operands: Unread, Options: options1622, Subs: subs1625, Secrets: 24, Inherit: true},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1626, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 212},
-	{Name: "ufw", Operands: Unread, Risk: 213, Prints: keys1627, Facts: Outside},
+	{Name: "udevadm", Operands: Unread, Risk: 213},
+	{Name: "ufw", Operands: Unread, Risk: 214, Prints: keys1627, Facts: Outside},
 	{Name: "ugrep", Operands: PatternTree, Options: options1628, Shared: [][]Option{options8}},
 	{Name: "ug", Operands: PatternTree, Options: options1628, Shared: [][]Option{options8}},
 	{Name: "ulimit", Style: POSIX, Options: options1629, Risk: 2, Facts: InShell},
@@ -8337,22 +8341,22 @@ var programs = [...]Program{
 	{Name: "unlzma", Operands: Outputs, Options: options1636, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1636, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1636, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1637, Risk: 214, Secrets: 5, Variables: keys1638, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 215},
+	{Name: "unzip", Operands: Reads, Options: options1637, Risk: 215, Secrets: 5, Variables: keys1638, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 216},
 	{Name: "uptime", Options: options1639, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "useradd", Operands: Unread, Risk: 135, Secrets: 24},
-	{Name: "usermod", Operands: Unread, Risk: 135, Secrets: 24},
+	{Name: "useradd", Operands: Unread, Risk: 136, Secrets: 24},
+	{Name: "usermod", Operands: Unread, Risk: 136, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uuidgen", Options: options1640},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1641, Subs: subs1657, Risk: 216, Aside: keys1658, Variables: keys1659, Ignored: keys1660, Also: also1661, Inherit: true, Workdir: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1641, Subs: subs1657, Risk: 217, Aside: keys1658, Variables: keys1659, Ignored: keys1660, Also: also1661, Inherit: true, Workdir: true},
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1662, Risk: 5, Also: also1663, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1664, Subs: subs1667, Risk: 217, Variables: keys1668, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "vagrant", Operands: Unread, Options: options1664, Subs: subs1667, Risk: 218, Variables: keys1668, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1669, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1471, Facts: Outside, Folds: true},
 	{Name: "keydb-cli", Options: options1471, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1670, Subs: subs1674, Risk: 218, Secrets: 9, Prints: keys1675, Variables: keys1676, Ignored: keys1677, Also: also1678, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1670, Subs: subs1674, Risk: 219, Secrets: 9, Prints: keys1675, Variables: keys1676, Ignored: keys1677, Also: also1678, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options347, Shared: [][]Option{options8}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 219, Facts: Outside},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 220, Facts: Outside},
 	{Name: "venv", Operands: Outputs, Options: options1679},
 	{Name: "view", Operands: Outputs, Options: options253, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options253, Facts: Interactive},
@@ -8377,10 +8381,10 @@ var programs = [...]Program{
 	{Name: "vim", Operands: Outputs, Options: options253, Prints: keys1418, Facts: Interpreter | Interactive},
 	{Name: "vi", Operands: Outputs, Options: options253, Prints: keys1418, Also: also1680, Facts: Interpreter | Interactive},
 	{Name: "nvim", Operands: Outputs, Options: options253, Prints: keys1418, Also: also1680, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 220, Variables: keys1681, Facts: Outside},
+	{Name: "virsh", Operands: Unread, Risk: 221, Variables: keys1681, Facts: Outside},
 	{Name: "virtualenv", Operands: Outputs, Options: options1682},
 	{Name: "pyvenv", Operands: Outputs, Options: options1682},
-	{Name: "visudo", Operands: Unread, Risk: 221, Facts: Interactive},
+	{Name: "visudo", Operands: Unread, Risk: 222, Facts: Interactive},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1683, Subs: subs1684, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1685, Subs: subs1686, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vulture", Operands: Reads, Options: options1687, Workdir: true},
@@ -8404,7 +8408,7 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1693, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1694, Risk: 222, Prints: keys341, Facts: Fetcher, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1694, Risk: 223, Prints: keys341, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1626, Facts: InShell, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1626, Facts: InShell, Safe: true},
@@ -8416,7 +8420,7 @@ var programs = [...]Program{
 	{Name: "groups", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options1537, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1697, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 223},
+	{Name: "wipefs", Operands: Unread, Risk: 224},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
 	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
@@ -8426,18 +8430,18 @@ var programs = [...]Program{
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1288, Stdin: true},
 	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1698, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 224, Wordless: true},
+	{Name: "xattr", Risk: 225, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1699, Workdir: true},
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1700, Risk: 36, Ends: true},
 	{Name: "xdg-settings", Settings: settings1701, Facts: Outside, Wordless: true},
 	{Name: "xdg-mime", Settings: settings1701, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1702, Shared: [][]Option{options8}, Risk: 225},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1702, Shared: [][]Option{options8}, Risk: 226},
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1703, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1704, Risk: 226, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1704, Risk: 227, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1636, Risk: 32, Variables: keys1705, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1706, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1707, Subs: subs1713, Risk: 153, Secrets: 3, Settings: settings1714, Harmless: keys1715, Aside: keys1716, Variables: keys1717, Also: also1718, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "yarn", Style: Exact, Options: options1707, Subs: subs1713, Risk: 154, Secrets: 3, Settings: settings1714, Harmless: keys1715, Aside: keys1716, Variables: keys1717, Also: also1718, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yarnpkg", Style: Exact, Options: options1707, Subs: subs1713, Settings: settings1714, Harmless: keys1715, Aside: keys1716, Also: also1719, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8480,7 +8484,7 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "yes", Options: options1537, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1720, Shared: [][]Option{options8}, Risk: 227, Special: "jq"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1720, Shared: [][]Option{options8}, Risk: 228, Special: "jq"},
 	{Name: "yt-dlp", Operands: URLs, Options: options1721, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1721, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1721, Here: true},
@@ -8497,7 +8501,7 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options199, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options199, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 228},
+	{Name: "zfs", Operands: Unread, Risk: 229},
 	{Name: "zig", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
 	{Name: "nim", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
 	{Name: "dart", Style: Exact, Operands: Unread, Options: options1722, Subs: subs1726, Workdir: true},
@@ -8531,12 +8535,12 @@ var programs = [...]Program{
 	{Name: "bzless", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "xzless", Operands: Reads, Options: options199, Risk: 118},
 	{Name: "zmodload", Operands: Unread, Options: options1731, Facts: InShell},
-	{Name: "zpool", Operands: Unread, Risk: 229},
+	{Name: "zpool", Operands: Unread, Risk: 230},
 	{Name: "zstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
 	{Name: "unzstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
 	{Name: "zstdmt", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
 	{Name: "pzstd", Operands: Outputs, Options: options1732, Variables: keys1733, Ignored: keys1734, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 230, Also: also1735, Facts: Outside},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 231, Also: also1735, Facts: Outside},
 }
 
 var options0 = []Option{
