@@ -19,6 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -30,13 +31,14 @@ var (
 // calm is a file system without links in which nothing exists.
 type calm struct{}
 
-func (calm) Resolve(path string) (string, bool)      { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool { return false }
-func (calm) Links(string, int) ([]string, bool)      { return nil, true }
-func (calm) Entry(string) (exists, own bool)         { return false, false }
-func (calm) Ignored(string) bool                     { return false }
-func (calm) Unkept(shell.Word) bool                  { return false }
-func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
+func (calm) Resolve(path string) (string, bool)                              { return path, true }
+func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
+func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
+func (calm) Entry(string) (exists, own bool)                                 { return false, false }
+func (calm) Ignored(string) bool                                             { return false }
+func (calm) Unkept(shell.Word) bool                                          { return false }
+func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
+func (calm) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
 
 // about returns the question about a tool use.
 func about(t *testing.T, tool, input string) permission.Request {

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -45,10 +46,11 @@ func decided(t testing.TB, text string, use permission.ToolUse) Source {
 // directory.
 type calm struct{}
 
-func (calm) Resolve(path string) (string, bool)      { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool { return false }
-func (calm) Links(string, int) ([]string, bool)      { return nil, true }
-func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
+func (calm) Resolve(path string) (string, bool)                              { return path, true }
+func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
+func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
+func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
+func (calm) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
 
 func (calm) Ignored(string) bool    { return false }
 func (calm) Unkept(shell.Word) bool { return false }

@@ -133,11 +133,20 @@ func (r *Rules) compile() (err error) {
 // Evaluator returns an evaluator for the rules without an approver and a recorder:
 // its Explain decides, its CanUseTool denies everything until Recorder is set.
 func (r *Rules) Evaluator() *permission.Evaluator {
-	v := &permission.Evaluator{Policy: r.Policy, Session: r.Session, Env: workspace.Env{Place: r.Place}}
+	v := &permission.Evaluator{Policy: r.Policy, Session: r.Session, Env: workspace.Env{Place: r.Place, Pins: r.pins()}}
 	if len(r.gates) > 0 {
 		v.CommandGate = r.gates
 	}
 	return v
+}
+
+// pins returns the hosts that files of the project may name: those that an allow rule names,
+// and what the person trusts at that moment.
+func (r *Rules) pins() workspace.Pins {
+	return workspace.Pins{Host: r.names, File: func(path string, lines []string) bool {
+		trust, _ := r.options.trust()
+		return trust.CoversHosts(path, lines)
+	}}
 }
 
 // Explain returns the decision about a tool use as CanUseTool would make it now,

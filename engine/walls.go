@@ -124,10 +124,10 @@ func (r *Rules) Planning() {
 const httpsPort = "443"
 
 // names reports whether an allow rule of the policy names a host, and not all of them.
-func (e *Engine) names(host string) bool {
+func (r *Rules) names(host string) bool {
 	u := patterns.NewURL(shell.Word{Text: "https://" + host + "/"})
-	return slices.ContainsFunc(e.Policy.Allow.Rules(), func(r *patterns.Rule) bool { return r.NamesHost(u) }) ||
-		slices.ContainsFunc(e.Policy.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.NamesHost(u) })
+	return slices.ContainsFunc(r.Policy.Allow.Rules(), func(r *patterns.Rule) bool { return r.NamesHost(u) }) ||
+		slices.ContainsFunc(r.Policy.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.NamesHost(u) })
 }
 
 // Reaches decides whether a command inside walls reaches a host, as if the agent had

@@ -163,3 +163,47 @@ func (y yamlHead) entry(key, value *yaml.Node) entry {
 }
 
 func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
+
+// Setting is a value of a YAML file, with the path of its key, joined by dots.
+type Setting struct{ Key, Value string }
+
+// Settings reads a YAML file of settings. The values of a list have its key. What the head
+// of a document may not have, the file may not have either.
+func Settings(text []byte, name string) (found []Setting, err error) {
+	defer func() { // the YAML library has panicked before
+		if r := recover(); r != nil {
+			found, err = nil, fmt.Errorf("%s:1: the file cannot be read: %v", name, r)
+		}
+	}()
+	if empty(text) {
+		return nil, nil
+	}
+	var root yaml.Node
+	if err := yaml.Load(text, &root); err != nil {
+		return nil, foreign(name, err)
+	}
+	if err := (yamlHead{name, bytes.Split(text, []byte("\n"))}).guard(&root); err != nil {
+		return nil, err
+	}
+	return flat(nil, "", &root), nil
+}
+
+func flat(found []Setting, key string, n *yaml.Node) []Setting {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return append(found, Setting{key, n.Value})
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			below := n.Content[i].Value
+			if key != "" {
+				below = key + "." + below
+			}
+			found = flat(found, below, n.Content[i+1])
+		}
+	default:
+		for _, c := range n.Content {
+			found = flat(found, key, c)
+		}
+	}
+	return found
+}

@@ -174,6 +174,10 @@ type Env interface {
 	// that only the repository's own configuration has. Not ok: they cannot be
 	// read, and may be any.
 	Settings(dir string) (settings []shell.Setting, ok bool)
+	// Hosts returns the hosts that the files of a registry in dir and above it name, and
+	// files relative to dir, and that nobody has accepted. Not ok: the file that it returns
+	// cannot be read, and may name any.
+	Hosts(r *program.Registry, dir string, files []string) (named []shell.Named, ok bool)
 }
 
 // Decision is the result of Evaluate.

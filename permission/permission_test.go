@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -152,6 +153,8 @@ type fakeFS struct {
 	links    map[string]string
 	files    []string
 	settings []shell.Setting // of the repository
+	named    []shell.Named   // by files of the project
+	unread   bool            // such a file cannot be read, the first of named
 	others   []string        // those of other users
 	ignored  []string        // directories that git ignores
 	unkept   []string        // files that git ignores
@@ -184,6 +187,9 @@ func (f fakeFS) Unkept(file shell.Word) bool {
 }
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
+func (f fakeFS) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) {
+	return f.named, !f.unread
+}
 
 func (f fakeFS) Links(dir string, depth int) (links []string, all bool) {
 	for from := range f.links {

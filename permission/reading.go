@@ -424,10 +424,21 @@ func (r *reading) followConfig() (outside bool) {
 		}
 		if does.Kind == shell.Command && !does.Unproven() {
 			does.Why = r.obeyed(does)
+			r.doubtWhole(does)
 		}
 		elsewhere = elsewhere || does.Elsewhere
 	}
 	return elsewhere && !r.trusted([]shell.Word{{Text: r.dir}})
+}
+
+// doubtWhole makes the command unproven of whose work an unproven one is a part that needs no
+// rule (python -m pip).
+func (r *reading) doubtWhole(does *shell.Action) {
+	if does.Unproven() && does.Need == shell.NeedNone && does.Parent >= 0 {
+		if whole := &r.facts.Actions[does.Parent]; whole.Kind == shell.Command && !whole.Unproven() {
+			whole.Why = does.Why
+		}
+	}
 }
 
 // trusted reports whether directories are in the workspace with links resolved.

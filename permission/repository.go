@@ -13,7 +13,7 @@ import (
 // value if it runs none.
 func (r *reading) obeyed(does *shell.Action) shell.Why {
 	if !does.ObeysRepository() {
-		return shell.Why{}
+		return r.asksHost(does)
 	}
 	for i := range does.Config {
 		if !does.Config[i].Known() {
@@ -26,6 +26,47 @@ func (r *reading) obeyed(does *shell.Action) shell.Why {
 		if found, ok := does.Obeyed(s.list); ok {
 			return shell.Why{Cause: shell.CauseRepositoryRuns, Name: does.Program.Name, Of: found.Key}
 		}
+	}
+	return shell.Why{}
+}
+
+// asksHost is why a command may ask a host that a file of the project names, or send it a
+// variable, the zero value if it asks none.
+func (r *reading) asksHost(does *shell.Action) shell.Why {
+	asks, ok := does.Asks()
+	if !ok {
+		return shell.Why{}
+	}
+	name := path.Base(does.Words[0].Text)
+	unread := func(file string) shell.Why {
+		return shell.Why{Cause: shell.CauseHostsUnread, Name: name, Of: file}
+	}
+	var files []string
+	for i := range asks.Files {
+		if !asks.Files[i].Known() {
+			return unread("a file that its words name")
+		}
+		files = append(files, asks.Files[i].Text)
+	}
+	dirs := does.Config
+	if len(dirs) == 0 {
+		dirs = does.Dirs
+	}
+	var all []shell.Named
+	for i := range dirs {
+		if !dirs[i].Known() || r.env == nil {
+			return unread("the configuration of its project")
+		}
+		for _, reg := range asks.Registries {
+			named, ok := r.env.Hosts(reg, dirs[i].Text, files)
+			if !ok {
+				return unread(named[0].File)
+			}
+			all = append(all, named...)
+		}
+	}
+	if worst, ok := shell.Worst(all, asks.Seldom); ok {
+		return worst.Why(name)
 	}
 	return shell.Why{}
 }

@@ -333,9 +333,10 @@ func TestSpots(t *testing.T) {
 // TestCausesAreAll checks that every cause has a line above.
 func TestCausesAreAll(t *testing.T) {
 	// The evaluation itself gives some: TestLinkedConfig, TestMapped, TestRepository,
-	// TestDoubt, TestAdvice.
+	// TestDoubt, TestAdvice, TestHosts.
 	seen := map[shell.Cause]bool{
 		shell.CauseConfigLinked: true, shell.CauseUnmappedField: true, shell.CauseRepositoryRuns: true, shell.CauseRepositoryUnread: true,
+		shell.CauseAsksHost: true, shell.CauseSendsVariable: true, shell.CauseHostsUnread: true,
 	}
 	for c := shell.CauseMayDo; c <= shell.CauseSubstitution; c++ {
 		seen[c] = true

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,10 +115,30 @@ func (t *Trust) List() []Trusted { return slices.Clone(t.files) }
 
 // Set trusts the settings of a file as they are now, in place of those before.
 func (t *Trust) Set(path string, settings *Spec) error {
-	digest := settings.Digest()
+	return t.set(Trusted{Path: path, Digest: settings.Digest(), Settings: settings.Lines()})
+}
+
+// SetHosts trusts what a file of a package manager names, a line each, in the same way.
+func (t *Trust) SetHosts(path string, lines []string) error {
+	return t.set(Trusted{Path: path, Digest: hostsDigest(lines), Settings: lines})
+}
+
+// CoversHosts reports whether exactly these lines of a file are trusted. path is that of
+// RealPath.
+func (t *Trust) CoversHosts(path string, lines []string) bool {
+	digest := hostsDigest(lines)
+	return t != nil && slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path && f.Digest == digest })
+}
+
+// hostsDigest returns the digest of lines, which is that of no settings.
+func hostsDigest(lines []string) string {
+	return fmt.Sprintf("hosts:%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
+}
+
+func (t *Trust) set(file Trusted) error {
 	return t.change(func(files []Trusted) []Trusted {
-		files = slices.DeleteFunc(files, func(f Trusted) bool { return f.Path == path })
-		return append(files, Trusted{Path: path, Digest: digest, Settings: settings.Lines()})
+		files = slices.DeleteFunc(files, func(f Trusted) bool { return f.Path == file.Path })
+		return append(files, file)
 	})
 }
 

@@ -61,8 +61,10 @@ func NewCatalog(tables map[string]any, place func(table []string, key string) st
 		return nil, err
 	}
 	c := &Catalog{own: map[string]*Program{}}
-	if _, reserved := tables["group"]; reserved {
-		return nil, fmt.Errorf("%s: group is no program", place([]string{"group"}, ""))
+	for _, name := range []string{"group", "registry"} {
+		if _, reserved := tables[name]; reserved {
+			return nil, fmt.Errorf("%s: %s is no program", place([]string{name}, ""), name)
+		}
 	}
 	for _, e := range entries {
 		for _, name := range e.Names {

@@ -121,6 +121,13 @@ type Program struct {
 	Prints []string
 	// Gets lists the options with which a client only gets what its URLs name (curl -s).
 	Gets []string
+	// Registry names the registries, with blanks between their names, whose files in a
+	// project name hosts that the program asks. Offline lists the uses that ask none, and
+	// Updates reports that the program asks now and then for a newer one of its own, whatever
+	// its words say: see package catalogfile.
+	Registry string
+	Offline  []string
+	Updates  bool
 	// Inline is the name of a file in the program's language, which stands for code that
 	// an option or standard input gives it (python: inline.py). "" if such code is
 	// never like a file.

@@ -322,6 +322,9 @@ const (
 	CauseConfigLinked
 	CauseRepositoryRuns
 	CauseRepositoryUnread
+	CauseAsksHost
+	CauseSendsVariable
+	CauseHostsUnread
 	causeFindNames
 	causeMakeName
 	causeMakeQuoted
@@ -560,6 +563,9 @@ var causes = [noCause]causeRow{
 	CauseConfigLinked:      {"%s reads its configuration from a directory outside the workspace, through a link", ""},
 	CauseRepositoryRuns:    {"%s runs what %s names in the repository's own configuration", ""},
 	CauseRepositoryUnread:  {"the repository's own configuration cannot be read, and may name a program for %s", ""},
+	CauseAsksHost:          {"%s would ask %s", ""},
+	CauseSendsVariable:     {"%s would send %s", ""},
+	CauseHostsUnread:       {"%s may ask any host: %s cannot be read", ""},
 	causeFindNames:         {"-files0-from of find reads names from a file", ""},
 	causeMakeName:          {"the argument %s of make may set any variable that begins with %s", ""},
 	causeMakeQuoted:        {"recipes that put the variable %s in single quotes would run part of its value", ""},

@@ -27,6 +27,7 @@ const farLimit = 10
 type Env struct {
 	Place patterns.Place // what paths in the rules that Below is given are relative to
 	Limit int            // how many names Below examines; 0 means 20,000
+	Pins  Pins           // the hosts that files of a project may name
 }
 
 // Resolve follows the symbolic links of an absolute path. A path that does not

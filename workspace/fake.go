@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -86,6 +87,9 @@ func (f Fake) Below(dir string, rule *patterns.Rule, _ bool) bool {
 	above := strings.TrimSuffix(f.fold(path.Clean(dir)), "/") + "/"
 	return slices.ContainsFunc(rule.Roots(), func(root string) bool { return strings.HasPrefix(f.fold(root), above) })
 }
+
+// Hosts returns none: there are no files.
+func (Fake) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
 
 // Settings returns the settings in Git.
 func (f Fake) Settings(string) ([]shell.Setting, bool) { return f.Git, true }

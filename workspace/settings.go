@@ -55,17 +55,9 @@ type gitReader struct {
 // around reads the repository that a directory lies in, as git finds it: upwards from
 // where it really is.
 func (r *gitReader) around(dir string) error {
-	at := dir
-	for {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			at = real
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			return err
-		}
-		at = filepath.Dir(at) // made by the line, or nowhere
+	at, err := realDir(dir)
+	if err != nil {
+		return err
 	}
 	for ; ; at = filepath.Dir(at) {
 		found, err := r.at(at, 0)

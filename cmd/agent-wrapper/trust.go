@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) trustCommand() *cobra.Command {
@@ -28,7 +29,9 @@ exactly these. Of a file that you trusted before, it shows what has changed.
 Without a terminal it trusts only with --yes. What an agent starts is refused.
 
 FILE is an agent-wrapper.toml or agent-wrapper.local.toml of a workspace, or the
-front matter of a chat file. Without FILE it takes the one policy of the
+front matter of a chat file. It may also be a file that names hosts for a package
+manager (.npmrc, .cargo/config.toml, pyproject.toml, a file of requirements): what
+asks these hosts then runs as if the file was not there. Without FILE it takes the one policy of the
 workspace, or above it, that is not trusted yet. Until then such a file can only
 restrict: its deny and ask rules count, its allow list is one more gate, and
 whatever would allow more is ignored.
@@ -184,6 +187,12 @@ type trustJSON struct {
 
 // trust shows the settings of a file, asks, and trusts them.
 func (a *app) trust(ctx context.Context, t *trusting, path string) error {
+	if lines, is, err := workspace.FileHosts(absolute(path)); is && (err != nil || len(lines) > 0) {
+		if err != nil {
+			return unread(path, err)
+		}
+		return a.trustHosts(ctx, t, path, lines)
+	}
 	place, err := (&engine.Options{Dir: t.rules.cwd}).Place()
 	if err != nil {
 		return opening(err)
@@ -204,18 +213,42 @@ func (a *app) trust(ctx context.Context, t *trusting, path string) error {
 		return err
 	}
 	before := t.list.Settings(real)
-	if !known {
+	return a.trustLines(ctx, t, &trustJSON{File: real, Already: known, Settings: src.Spec.Show(), Before: before}, path, src.Spec.Lines(), func() error {
+		return t.list.Set(real, src.Spec)
+	})
+}
+
+// trustHosts shows what a file of a package manager names, asks, and trusts it.
+func (a *app) trustHosts(ctx context.Context, t *trusting, path string, lines []string) error {
+	real, err := policy.RealPath(path)
+	if err != nil {
+		return usage("%w", err)
+	}
+	said := &trustJSON{File: real, Already: t.list.CoversHosts(real, lines), Before: t.list.Settings(real)}
+	shown := make([]string, len(lines))
+	for i, line := range lines {
+		shown[i] = visible.Line(line)
+		key, text, _ := strings.Cut(shown[i], " ")
+		said.Settings = append(said.Settings, policy.Shown{Key: key, Text: text})
+	}
+	return a.trustLines(ctx, t, said, path, shown, func() error { return t.list.SetHosts(real, lines) })
+}
+
+// trustLines shows settings, a line each, unless they are trusted already, asks, and has
+// them kept.
+func (a *app) trustLines(ctx context.Context, t *trusting, said *trustJSON, path string, lines []string, keep func() error) error {
+	if !said.Already {
 		if !t.json.on {
-			a.showTrusted(src.Spec.Lines(), before)
+			a.showTrusted(lines, said.Before)
 		}
-		if err := a.agreeToTrust(ctx, t, real, src.Spec); err != nil {
+		if err := a.agreeToTrust(ctx, t, keep); err != nil {
 			return err
 		}
 	}
 	switch {
 	case t.json.on:
-		return t.json.put(&trustJSON{File: real, Already: known, Settings: src.Spec.Show(), Before: before})
-	case known:
+		return t.json.put(said)
+	case said.Already:
 		fmt.Fprintf(a.out, "You already trust %s with exactly these settings.\n", visible.Line(path))
 	default:
 		fmt.Fprintf(a.out, "\nYou trust %s with exactly these settings.\n", visible.Line(path))
@@ -223,8 +256,8 @@ func (a *app) trust(ctx context.Context, t *trusting, path string) error {
 	return nil
 }
 
-// agreeToTrust asks, and trusts settings.
-func (a *app) agreeToTrust(ctx context.Context, t *trusting, real string, settings *policy.Spec) error {
+// agreeToTrust asks, and has settings kept.
+func (a *app) agreeToTrust(ctx context.Context, t *trusting, keep func() error) error {
 	if err := onlyPerson("trust settings"); err != nil {
 		return notKept(err)
 	}
@@ -234,7 +267,7 @@ func (a *app) agreeToTrust(ctx context.Context, t *trusting, real string, settin
 	if err := a.consent(ctx, t.yes, "\nDo you trust exactly these settings? [y/N] ", "it is not trusted"); err != nil {
 		return err
 	}
-	if err := t.list.Set(real, settings); err != nil {
+	if err := keep(); err != nil {
 		return notKept(err)
 	}
 	return nil

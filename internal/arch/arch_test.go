@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"walls/kernel":             {"walls", "walls/kernel/inside", "walls/proxy", "process"},
 	"walls/kernel/inside":      {},
 	"walls/proxy":              {"walls"},
-	"workspace":                {"patterns", "shell", "tools", "walls"},
+	"workspace":                {"frontmatter", "patterns", "program", "shell", "tools", "walls"},
 	"policy":                   {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace", "tools"},
 	"policy/hostrules":         {"policy", "patterns", "tools"},
 	"audit":                    {"permission", "patterns", "modes", "risk", "shell", "tools"},

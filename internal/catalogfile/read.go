@@ -101,6 +101,31 @@
 //
 //	variables = ["AWS_*", "AWS_PAGER", "AWS_REGION : harmless"]
 //
+// # Registries
+//
+// registry names the tables [registry.NAME] of the files in which a project names the hosts
+// that the program asks, offline the uses that ask none: subcommands, "_" for any word that
+// is no subcommand, "." for no word, and behind "!" the options with which they do ask. With
+// updates = true the program asks now and then whether there is a newer one of it, whatever
+// it is told.
+//
+//	[npm]
+//	registry = "npm"
+//	offline = [".", "run", "list !--outdated"]
+//
+//	[registry.npm]
+//	public = ["registry.npmjs.org"]   hosts that it asks without configuration
+//	files = [".npmrc ini"]            NAME FORMAT [KEYS…], here or above; only KEYS count
+//	own = ["~/.npmrc ini"]            the same, of the person and the machine
+//	hosts = ["registry"]              settings whose value is a host even without a scheme
+//	secrets = ["*:_authToken"]        settings that are sent, to the host in the key if there
+//	                                  is one, else to any
+//	elsewhere = ["userconfig"]        settings that name another such file
+//	quiet = ["noproxy"]               settings that make it ask no host
+//	options = ["-r"]                  options, and operands *.txt and *.in, that name further files
+//
+// Every other setting names the hosts of the URLs in its value.
+//
 // # Risk
 //
 // risk classifies the uses of a program, row by row:
@@ -162,8 +187,9 @@ import (
 
 // Book holds the contents of all files.
 type Book struct {
-	programs []*Entry
-	groups   map[string]*Entry
+	programs   []*Entry
+	groups     map[string]*Entry
+	registries []*Registry
 }
 
 // Entry is a table: a program, a subcommand or a group of options.
@@ -191,6 +217,8 @@ type Entry struct {
 	Gets  []string // options with which a client only gets
 
 	Prints []string // words that alone make the program print a text and exit
+
+	Offline []string // uses that ask no registry
 
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
@@ -231,6 +259,12 @@ func (c *Book) Read(tables map[string]any, place Place) error {
 		}
 		if name == "group" {
 			if err := c.readGroups(w, table); err != nil {
+				return err
+			}
+			continue
+		}
+		if name == registryTable {
+			if err := c.readRegistries(w, table); err != nil {
 				return err
 			}
 			continue
@@ -319,6 +353,10 @@ func (e *Entry) key(key string, value any) error {
 	case "aside":
 		list, err := e.words(key, value)
 		e.Aside = list
+		return err
+	case "offline":
+		list, err := e.words(key, value)
+		e.Offline = list
 		return err
 	case "also":
 		return e.readAlso(value)

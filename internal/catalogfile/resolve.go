@@ -42,12 +42,12 @@ var keys = map[string]func(any) string{
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
-	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText,
+	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText, "registry": isText, "updates": isBool,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "prints", "hosts", "base", "inline", "variables"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -120,6 +120,9 @@ func (c *Book) Resolve() ([]*Entry, error) {
 		if err := c.fill(e, nil); err != nil {
 			return nil, err
 		}
+		if err := c.hasRegistries(e); err != nil {
+			return nil, err
+		}
 		if err := c.risk(e); err != nil {
 			return nil, err
 		}
@@ -156,9 +159,12 @@ func (c *Book) like(e *Entry) error {
 		e.Settings, e.Harmless = p.Settings, p.Harmless
 	}
 	e.Aside = p.Aside
+	if e.Offline == nil {
+		e.Offline = p.Offline
+	}
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
-	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline"} {
+	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline", "registry", "updates"} {
 		if own[key] != nil {
 			e.keys[key] = own[key]
 		}
@@ -167,7 +173,7 @@ func (c *Book) like(e *Entry) error {
 }
 
 // besideLike are the keys that a table with like may have as well.
-var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "prints"}
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "prints", "registry", "updates", "offline"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {

@@ -21,7 +21,7 @@ type printer struct {
 	vars  bytes.Buffer
 }
 
-func source(programs []*catalogfile.Entry) ([]byte, error) {
+func source(programs []*catalogfile.Entry, registries []*catalogfile.Registry) ([]byte, error) {
 	p := printer{lists: map[string]string{}, also: catalogfile.Aliases(programs)}
 	var rows []string
 	for _, e := range programs {
@@ -37,6 +37,7 @@ func source(programs []*catalogfile.Entry) ([]byte, error) {
 	p.words("effect", "Effect", catalogfile.Effects)
 	p.rows()
 	p.WriteString("var programs = [...]Program{\n" + strings.Join(rows, "") + "}\n\n")
+	p.registries(registries)
 	p.Write(p.vars.Bytes())
 	return format.Source(p.Bytes())
 }
@@ -61,6 +62,21 @@ func (p *printer) words(key, typ string, table map[string]string) {
 		fmt.Fprintf(p, "case %q:\n\treturn %s\n", word, table[word])
 	}
 	p.WriteString("}\nreturn 0\n}\n\n")
+}
+
+// registries prints the table of registries.
+func (p *printer) registries(list []*catalogfile.Registry) {
+	p.WriteString("var registries = [...]Registry{\n")
+	for _, r := range list {
+		fmt.Fprintf(p, "{Name: %q", r.Name)
+		for _, key := range catalogfile.RegistryKeys {
+			if words := r.Lists[key]; len(words) > 0 {
+				fmt.Fprintf(p, ", %s: names{%s}", strings.ToUpper(key[:1])+key[1:], quoted(words))
+			}
+		}
+		p.WriteString("},\n")
+	}
+	p.WriteString("}\n\n")
 }
 
 // program returns the composite literal of an entry under one of its names.
@@ -119,6 +135,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if len(e.Aside) > 0 {
 		add("Aside: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Aside)))+",\n"))
 	}
+	if len(e.Offline) > 0 {
+		add("Offline: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Offline)))+",\n"))
+	}
 	if len(e.Variables) > 0 {
 		add("Variables: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Variables)))+",\n"))
 	}
@@ -135,12 +154,12 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 		}
 		add("Facts: %s", strings.Join(facts, " | "))
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless", "Abbreviates", "Kinds", "Folds"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless", "Abbreviates", "Kinds", "Folds", "Updates"} {
 		if e.Flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Refs", "Obeys", "Hosts", "Base", "Inline"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Refs", "Obeys", "Hosts", "Base", "Inline", "Registry"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}

@@ -24,6 +24,14 @@ func (r Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) 
 // FindStringSubmatch is like regexp.Regexp.FindStringSubmatch.
 func (r Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 
+// FindAllStringIndex is like regexp.Regexp.FindAllStringIndex.
+func (r Regexp) FindAllStringIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringIndex(s, n)
+}
+
+// FindString is like regexp.Regexp.FindString.
+func (r Regexp) FindString(s string) string { return r.compiled().FindString(s) }
+
 // FindAllSubmatch is like regexp.Regexp.FindAllSubmatch.
 func (r Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 	return r.compiled().FindAllSubmatch(b, n)
