@@ -189,10 +189,10 @@ func Settings(text []byte, name string) (found []Setting, err error) {
 }
 
 func flat(found []Setting, key string, n *yaml.Node) []Setting {
-	switch n.Kind {
-	case yaml.ScalarNode:
+	switch {
+	case n.Kind == yaml.ScalarNode, n.Kind == yaml.MappingNode && len(n.Content) == 0:
 		return append(found, Setting{key, n.Value})
-	case yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			below := n.Content[i].Value
 			if key != "" {

@@ -36,6 +36,7 @@ func TestHosts(t *testing.T) {
 		{"of which only the risk is known", "Bash(nuget:*)", "nuget install x", host, Ask, "nuget would ask"},
 		{"with words that are unknown", "Bash(yarn:*)", "yarn $x", host, Ask, ""},
 		{"files that are unknown", "Bash(pip install:*)", "pip install -r $f", none, Ask, ""},
+		{"a directory that is unknown", "", "cd $d; pip list --outdated", none, Allow, ""},
 		{"a script", "Bash(npm test:*)", "npm test -- -v", host, Allow, ""},
 		{"a script, with a variable", "Bash(npm test:*)", "npm test -- -v", leak, Ask, "would send"},
 		{"a script of another", "Bash(pnpm lint:*)", "pnpm lint --fix", leak, Allow, ""},

@@ -46,7 +46,8 @@ var protectedPaths = []string{
 	"Library/LaunchAgents", ".local/bin",
 	// keys, and settings of tools
 	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarnrc.yaml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.mjs",
-	".bunfig.toml", "bunfig.toml", ".pypirc", ".pip", ".config/pip",
+	".bunfig.toml", "bunfig.toml", ".pypirc", ".pip", ".config/pip", "pip.conf", "pip.ini", "uv.toml", "poetry.toml", "pdm.toml",
+	".bundle/config", "nuget.config",
 	// what searches leave out: a line can bring in files with secrets
 	".ignore", ".rgignore", ".agignore", ".ackrc", ".fdignore",
 	// what chooses the toolchain that is downloaded and run

@@ -48,17 +48,13 @@ func (r *reading) asksHost(does *shell.Action) shell.Why {
 		}
 		files = append(files, asks.Files[i].Text)
 	}
-	dirs := does.Config
-	if len(dirs) == 0 {
-		dirs = does.Dirs
-	}
 	var all []shell.Named
-	for i := range dirs {
-		if !dirs[i].Known() || r.env == nil {
+	for _, dir := range r.projects(does, len(files) > 0) {
+		if dir == "" || r.env == nil {
 			return unread("the configuration of its project")
 		}
 		for _, reg := range asks.Registries {
-			named, ok := r.env.Hosts(reg, dirs[i].Text, files)
+			named, ok := r.env.Hosts(reg, dir, files)
 			if !ok {
 				return unread(named[0].File)
 			}
@@ -69,6 +65,28 @@ func (r *reading) asksHost(does *shell.Action) shell.Why {
 		return worst.Why(name)
 	}
 	return shell.Why{}
+}
+
+// projects returns the directories in which a command looks for the files of its project, ""
+// for an unknown one. A program that takes none from its working directory (pip) has those of
+// the session's, unless its words name files.
+func (r *reading) projects(does *shell.Action, files bool) []string {
+	dirs := does.Config
+	if len(dirs) == 0 {
+		dirs = does.Dirs
+	}
+	var names []string
+	for i := range dirs {
+		switch {
+		case dirs[i].Known():
+			names = append(names, dirs[i].Text)
+		case len(does.Config) == 0 && !files:
+			names = append(names, r.dir)
+		default:
+			names = append(names, "")
+		}
+	}
+	return names
 }
 
 // repository returns the settings of the repository that a directory lies in. They

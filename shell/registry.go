@@ -145,7 +145,7 @@ func meetsAny(patterns []string, key string) bool {
 
 // namedBy returns what a setting names.
 func namedBy(r *program.Registry, s Setting) []Named {
-	variable := variableIn.FindString(s.Value)
+	variable := variableOf(s.Value)
 	switch {
 	case meetsAny(r.Secrets, s.Key):
 		if variable == "" {
@@ -157,11 +157,14 @@ func namedBy(r *program.Registry, s Setting) []Named {
 		return []Named{{Variable: variable}}
 	case meetsAny(r.Quiet, s.Key):
 		return nil
-	case meetsAny(r.Elsewhere, s.Key), variableIn.MatchString(s.Key):
+	case meetsAny(r.Elsewhere, s.Key), variableOf(s.Key) != "":
 		return []Named{{Host: UnknownHost, Variable: variable}}
 	}
-	found := append(urlsIn(r, s.Key, ""), urlsIn(r, s.Value, variable)...)
-	if len(found) > 0 || !meetsAny(r.Hosts, s.Key) || urlStart.MatchString(s.Value) {
+	found := urlsIn(r, s.Value, variable)
+	switch {
+	case !meetsAny(r.Hosts, s.Key):
+		return append(urlsIn(r, s.Key, ""), found...)
+	case len(found) > 0 || urlStart.MatchString(s.Value):
 		return found
 	}
 	value := strings.TrimSpace(s.Value)
@@ -184,8 +187,19 @@ var (
 	urlStart = lazyregexp.New(`(?i)[a-z][a-z0-9+.-]*:[/\\]{2}|^[/\\]{2}|\bhttps?:[/\\]*|\b[a-z0-9._-]+@[a-z0-9._-]+:`)
 )
 
+// variableOf returns the first variable in a text, "" if there is none.
+func variableOf(text string) string {
+	if !strings.ContainsAny(text, "$%") {
+		return "" // most have none
+	}
+	return variableIn.FindString(text)
+}
+
 // urlsIn returns the hosts of the URLs in a text.
 func urlsIn(r *program.Registry, text, variable string) []Named {
+	if !strings.ContainsAny(text, `:/\`) {
+		return nil
+	}
 	var all []Named
 	text = strings.TrimSpace(text)
 	for _, at := range urlStart.FindAllStringIndex(text, -1) {

@@ -61,6 +61,9 @@ func readSettings(format string, text []byte, name string) ([]shell.Setting, err
 func flatten(found []shell.Setting, key string, value any) []shell.Setting {
 	switch v := value.(type) {
 	case map[string]any:
+		if len(v) == 0 {
+			return append(found, shell.Setting{Key: key})
+		}
 		for name, below := range v {
 			if key != "" {
 				name = key + "." + name
@@ -120,21 +123,24 @@ func unquoteINI(text string) string {
 // indented belongs to the value before it.
 func readCfg(text []byte) ([]shell.Setting, error) {
 	var found []shell.Setting
+	last := -1 // the setting to which a line may belong
 	for line := range strings.Lines(strings.ReplaceAll(string(text), "\r", "\n")) {
 		plain := trim(line)
-		switch {
-		case plain == "" || plain[0] == ';' || plain[0] == '#' || plain[0] == '[':
-		case unicode.IsSpace(rune(line[0])) && len(found) > 0:
-			found[len(found)-1].Value += " " + plain
-			if at := strings.IndexAny(plain, "=:"); at > 0 { // indented, and no continuation
-				found = append(found, cfgSetting(plain, at))
-			}
-		default:
-			at := strings.IndexAny(plain, "=:")
-			if at < 1 {
-				return nil, errors.New("a setting without =")
-			}
+		if plain == "" || plain[0] == ';' || plain[0] == '#' || plain[0] == '[' && strings.HasSuffix(plain, "]") {
+			continue
+		}
+		at := strings.IndexAny(plain, "=:")
+		more := line[0] != plain[0]
+		if more && last >= 0 {
+			found[last].Value += " " + plain
+		} else if at < 1 || plain[0] == '[' {
+			return nil, errors.New("a setting without =")
+		}
+		if at > 0 && (!more || !strings.HasPrefix(plain[at:], "://")) { // perhaps indented as all are
 			found = append(found, cfgSetting(plain, at))
+			if !more {
+				last = len(found) - 1
+			}
 		}
 	}
 	return found, nil
@@ -235,11 +241,15 @@ func readGemfile(text []byte) []shell.Setting {
 	return found
 }
 
+// rubyEnd matches what may follow a text that stands alone: "a" "b" is "ab".
+var rubyEnd = lazyregexp.New(`^\s*(?:$|[,)#;}]|do\b)`)
+
 // rubyText returns the text with which Ruby code begins, a variable if it begins otherwise.
 func rubyText(code string) string {
 	for _, quote := range []string{`"`, `'`} {
 		if rest, ok := strings.CutPrefix(code, quote); ok {
-			if plain, _, closed := strings.Cut(rest, quote); closed && !strings.ContainsAny(plain, `\#`) {
+			plain, behind, closed := strings.Cut(rest, quote)
+			if closed && !strings.ContainsAny(plain, `\#`) && rubyEnd.MatchString(behind) {
 				return plain
 			}
 		}
