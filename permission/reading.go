@@ -74,6 +74,8 @@ type reading struct {
 	walks    map[walk]walked
 	// repositories holds the settings of the repositories by directory.
 	repositories []repository
+	// projectHosts holds what the files of registries name.
+	projectHosts []projectHosts
 	watched      watched // for the last policy that judged
 	// inside is the directory that was last found to be in the workspace.
 	inside string

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -54,7 +55,7 @@ func (r *reading) asksHost(does *shell.Action) shell.Why {
 			return unread("the configuration of its project")
 		}
 		for _, reg := range asks.Registries {
-			named, ok := r.env.Hosts(reg, dir, files)
+			named, ok := r.hosts(reg, dir, files)
 			if !ok {
 				return unread(named[0].File)
 			}
@@ -65,6 +66,29 @@ func (r *reading) asksHost(does *shell.Action) shell.Why {
 		return worst.Why(name)
 	}
 	return shell.Why{}
+}
+
+// hosts returns what the files of a registry name in a directory. They are read once, as the
+// settings of a repository are.
+func (r *reading) hosts(reg *program.Registry, dir string, files []string) ([]shell.Named, bool) {
+	for _, known := range r.projectHosts {
+		if known.of == reg && known.dir == dir && slices.Equal(known.files, files) {
+			return known.named, known.ok
+		}
+	}
+	found := projectHosts{of: reg, dir: dir, files: files}
+	found.named, found.ok = r.env.Hosts(reg, dir, files)
+	r.projectHosts = append(r.projectHosts, found)
+	return found.named, found.ok
+}
+
+// projectHosts holds what the files of a registry name in a directory.
+type projectHosts struct {
+	of    *program.Registry
+	dir   string
+	files []string
+	named []shell.Named
+	ok    bool
 }
 
 // projects returns the directories in which a command looks for the files of its project, ""

@@ -19,6 +19,7 @@ var hostFiles = []struct{ name, text, commands string }{
 	{".npmrc", "registry=https://@/", "npm ci;npm install;npm view x;npm audit;npm publish;npm outdated;npm search x;npx x;pnpm install;pnpm add x;pnpm audit;pnpm dlx x;yarn add x;yarn;bun add x;bunx x;npm ping;npm --prefix . ci;deno add x"},
 	{".npmrc", "@a:registry=//@/x", "npm ci;pnpm i;bun install;cnpm ci"},
 	{".npmrc", "//@/:_authToken=${NPM_TOKEN}", "npm ci;npm view x;npm ls;npm test;npm run build;pnpm i"},
+	{"package.json", `{"publishConfig": {"registry": "https://@/"}}`, "npm publish;npm publish --access public;pnpm publish;yarn publish;yarn npm publish;bun publish;npm unpublish x;npm dist-tag add x y"},
 	{"pnpm-workspace.yaml", "registry: https://@", "pnpm install;pnpm add x"},
 	{".yarnrc.yml", "npmRegistryServer: 'https://@'", "yarn;yarn install;yarn add x;yarn npm audit;yarn npm publish;yarn up;yarn dlx x"},
 	{".yarnrc", "registry \"https://@\"", "yarn;yarn install;yarn add x;yarn audit;yarn info x"},

@@ -122,7 +122,7 @@ type Program struct {
 	// Gets lists the options with which a client only gets what its URLs name (curl -s).
 	Gets []string
 	// Registry names the registries, with blanks between their names, whose files in a
-	// project name hosts that the program asks. Offline lists the uses that ask none, and
+	// project name hosts that the program asks; of NAME:WORD only with that word. Offline lists the uses that ask none, and
 	// Updates reports that the program asks now and then for a newer one of its own, whatever
 	// its words say: see package catalogfile.
 	Registry string

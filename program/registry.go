@@ -29,11 +29,14 @@ func RegistryOf(name string) *Registry {
 	return nil
 }
 
-// Registries returns the registries whose files name the hosts that the program asks.
-func (p *Program) Registries() []*Registry {
+// Registries returns the registries whose files name the hosts that the program asks; has
+// reports whether a word is among those of the command.
+func (p *Program) Registries(has func(word string) bool) []*Registry {
 	var list []*Registry
-	for name := range strings.FieldsSeq(p.Registry) {
-		list = append(list, RegistryOf(name))
+	for row := range strings.FieldsSeq(p.Registry) {
+		if name, word, only := strings.Cut(row, ":"); !only || has(word) {
+			list = append(list, RegistryOf(name))
+		}
 	}
 	return list
 }

@@ -30,7 +30,9 @@ func (a *Action) Asks() (asks Asking, ok bool) {
 	if p == nil || p.Registry == "" {
 		return asks, false
 	}
-	asks.Registries = p.Registries()
+	asks.Registries = p.Registries(func(word string) bool {
+		return slices.ContainsFunc(a.Words, func(w Word) bool { return !w.Known() || w.Text == word })
+	})
 	if p.Wordless {
 		return asks, true
 	}

@@ -195,7 +195,7 @@ func TestHostsPinned(t *testing.T) {
 var samples = map[string]string{
 	"ini": "a=1\nregistry=https://@/x\n", "cfg": "[global]\nindex-url = https://@/x\n", "xml": `<c><s><add key="k" value="https://@/x"/></s></c>`,
 	"toml": "[registries.x]\nindex = \"https://@/x\"\n", "yaml": "npmRegistryServer: \"https://@/x\"\n", "yarnrc": "registry \"https://@/x\"\n",
-	"gemfile": "source \"https://@/x\"\n", requirements: "x==1\n--index-url https://@/x\n",
+	"gemfile": "source \"https://@/x\"\n", "json": `{"registry": "https://@/x"}`, requirements: "x==1\n--index-url https://@/x\n",
 }
 
 // TestHostsOfEveryFile checks for each file of each registry that it is found, and that each
@@ -214,6 +214,11 @@ func TestHostsOfEveryFile(t *testing.T) {
 			}
 			sample := samples[f.format]
 			if len(f.keys) > 0 {
+				if sample = strings.ReplaceAll(sample, `"registry"`, `"publishConfig": {"registry"`) + "}"; f.format != "json" {
+					sample = ""
+				}
+			}
+			if sample == "" {
 				sample = "[" + strings.TrimSuffix(f.keys[0], ".*") + "]\nindex.url = \"https://@/x\"\nregistry = \"https://@/x\"\nurl = \"https://@/x\"\n"
 			}
 			for _, host := range []string{"a.example", "127.0.0.1", "[::1]", "xn--bcher-kva.example", "localhost", "16843009"} {

@@ -38,6 +38,12 @@ func readSettings(format string, text []byte, name string) ([]shell.Setting, err
 			return nil, err
 		}
 		return flatten(nil, "", table), nil
+	case "json":
+		table := map[string]any{}
+		if err := json.Unmarshal(text, &table); err != nil {
+			return nil, err
+		}
+		return flatten(nil, "", table), nil
 	case "yaml":
 		list, err := frontmatter.Settings(text, name)
 		found := make([]shell.Setting, len(list))

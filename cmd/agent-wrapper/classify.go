@@ -13,7 +13,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // riskFlags select the tables of risk.
@@ -113,7 +112,7 @@ func (a *app) classifier(cmd *cobra.Command, rules *policyFlags, tables *riskFla
 	for _, w := range p.Warnings {
 		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
 	}
-	c.Policy, c.Dir, c.Env = p.Policy, p.Place.Workspace, workspace.Env{Place: p.Place}
+	c.Policy, c.Dir, c.Env = p.Policy, p.Place.Workspace, p.Evaluator().Env
 	return c, nil
 }
 

@@ -31,7 +31,7 @@ var shellStages = [][]string{
 	{"program"},
 	{"command"},
 	{"walk"},
-	{"analyze", "operators", "possible", "settings"},
+	{"analyze", "operators", "possible", "settings", "registry"},
 }
 
 // mayClimb lists the references to a later stage that stay, as "file: name",

@@ -110,7 +110,7 @@
 // it is told.
 //
 //	[npm]
-//	registry = "npm"
+//	registry = "npm package:publish"  the second only with this word
 //	offline = [".", "run", "list !--outdated"]
 //
 //	[registry.npm]

@@ -9,7 +9,7 @@ import (
 const registryTable = "registry"
 
 // Formats are the forms of the files in which hosts are named.
-var Formats = []string{"ini", "cfg", "toml", "yaml", "xml", "yarnrc", "gemfile", "requirements"}
+var Formats = []string{"ini", "cfg", "toml", "yaml", "xml", "yarnrc", "gemfile", "requirements", "json"}
 
 // Registry is a table [registry.NAME]; see program.Registry.
 type Registry struct {
@@ -67,6 +67,7 @@ func (c *Book) registry(name string) *Registry {
 // hasRegistries checks that there are the registries that a program names.
 func (c *Book) hasRegistries(e *Entry) error {
 	for name := range strings.FieldsSeq(e.Text("registry")) {
+		name, _, _ = strings.Cut(name, ":")
 		if c.registry(name) == nil {
 			return e.where.errorf("registry", "there is no registry %q", name)
 		}
