@@ -29,12 +29,14 @@ exactly these. Of a file that you trusted before, it shows what has changed.
 Without a terminal it trusts only with --yes. What an agent starts is refused.
 
 FILE is an agent-wrapper.toml or agent-wrapper.local.toml of a workspace, or the
-front matter of a chat file. It may also be a file that names hosts for a package
-manager (.npmrc, .cargo/config.toml, pyproject.toml, a file of requirements): what
-asks these hosts then runs as if the file was not there. Without FILE it takes the one policy of the
+front matter of a chat file. Without FILE it takes the one policy of the
 workspace, or above it, that is not trusted yet. Until then such a file can only
 restrict: its deny and ask rules count, its allow list is one more gate, and
 whatever would allow more is ignored.
+
+FILE may also be one that names hosts for a package manager: .npmrc,
+.cargo/config.toml, pyproject.toml, a file of requirements. Commands that ask
+these hosts are then covered by the usual rules.
 
 Trust covers the settings, not the file: a chat may go on and comments may
 change, but changed settings must be trusted again. The list is in

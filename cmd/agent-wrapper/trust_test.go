@@ -56,3 +56,37 @@ func TestTrustNeedsConsent(t *testing.T) {
 		t.Errorf("the trust of before is gone: %d: %s", code, said)
 	}
 }
+
+// A file that names hosts for a package manager is trusted as it is, by what it names.
+func TestTrustHosts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, name := range agentVariables {
+		t.Setenv(name, "")
+	}
+	const file = ".npmrc"
+	for _, step := range []struct {
+		text string
+		args []string
+		code int
+		says string
+	}{
+		{"registry=https://npm.a.example\n", nil, codeUsage, "registry npm.a.example\nagent-wrapper: it is not trusted"},
+		{"registry=https://npm.a.example\n", []string{"--yes"}, codeDone, "You trust .npmrc with exactly these settings"},
+		{"registry=https://npm.a.example/x\nfund=false\n", nil, codeDone, "You already trust"},
+		{"registry=https://npm.a.example\n_authToken=${T}\n", nil, codeUsage, "+_authToken  ${T}"},
+		{"registry=https://registry.npmjs.org\n", nil, codeUsage, "nothing to trust"},
+		{"a\x00", nil, codeUsage, ".npmrc"},
+	} {
+		if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, code := trustOf(t, "", append([]string{file}, step.args...)...)
+		if code != step.code || !strings.Contains(said, step.says) {
+			t.Errorf("%q %v: %d: %s", step.text, step.args, code, said)
+		}
+	}
+	if said, code := trustOf(t, "", "--list"); code != codeDone || !strings.Contains(said, "/.npmrc  hosts:") {
+		t.Errorf("%d: %s", code, said)
+	}
+}
