@@ -354,8 +354,12 @@ func (u *use) prove(f *Finding, r *program.Row, a *shell.Action) {
 	case odd != "":
 		f.raise(Moderate, "option "+odd+" is not known", FactorArgument)
 	case a.Unproven():
+		asked := f.cause
 		f.raise(Moderate, a.Why.String(), FactorArgument)
 		f.Unproven = true
+		if a.Why.Cause.AsksHost() {
+			f.cause = asked // it still asks one, if another
+		}
 	case u.unsure:
 		f.raise(Moderate, "an argument is known only when it runs", FactorArgument)
 	}

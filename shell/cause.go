@@ -80,6 +80,12 @@ func (c Cause) IsLimit() bool {
 	return false
 }
 
+// AsksHost reports whether a command is unproven because of a host that a file of the
+// project names.
+func (c Cause) AsksHost() bool {
+	return c == CauseAsksHost || c == CauseSendsVariable || c == CauseHostsUnread
+}
+
 // String returns the words without the names, "" for a number that is not a cause.
 func (c Cause) String() string { return strings.ReplaceAll(c.row().words, gap, "…") }
 
