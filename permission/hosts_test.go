@@ -61,7 +61,7 @@ var asking = map[string][2]string{
 	"npm": {"npm ci", "npm run x"}, "npx": {"npx x", ""}, "pnpm": {"pnpm add x", "pnpm build"}, "yarn": {"yarn", "yarn build"},
 	"bun": {"bun add x", "bun test"}, "bunx": {"bunx x", ""}, "pnpx": {"pnpx x", ""}, "deno": {"deno add x", "deno fmt"}, "cargo": {"cargo fetch", "cargo fmt"},
 	"pip": {"pip download x", "pip show x"}, "uv": {"uv sync", "uv pip freeze"}, "uvx": {"uvx x", ""}, "poetry": {"poetry lock", "poetry check"},
-	"pdm": {"pdm lock", "pdm info"}, "hatch": {"hatch run x", "hatch version"}, "bundle": {"bundle install", "bundle list"}, "dotnet": {"dotnet restore", "dotnet --version"}, "nuget": {"nuget restore", ""},
+	"pdm": {"pdm lock", "pdm info"}, "hatch": {"hatch run x", "hatch config"}, "bundle": {"bundle install", "bundle list"}, "dotnet": {"dotnet restore", "dotnet --version"}, "nuget": {"nuget restore", ""},
 }
 
 // TestAsks checks for each program with a registry that its uses ask, but for those of which

@@ -55,17 +55,33 @@ func (r *reading) asksHost(does *shell.Action) shell.Why {
 			return unread("the configuration of its project")
 		}
 		for _, reg := range asks.Registries {
-			named, ok := r.hosts(reg, dir, files)
-			if !ok {
-				return unread(named[0].File)
+			places := []string{dir}
+			for i := range asks.Places {
+				if shell.Inward(reg) {
+					places = append(places, placeIn(dir, asks.Places[i].Text))
+				}
 			}
-			all = append(all, named...)
+			for _, place := range places {
+				named, ok := r.hosts(reg, place, files)
+				if !ok {
+					return unread(named[0].File)
+				}
+				all = append(all, named...)
+			}
 		}
 	}
 	if worst, ok := shell.Worst(all, asks.Seldom); ok {
 		return worst.Why(name)
 	}
 	return shell.Why{}
+}
+
+// placeIn returns a path that may be relative to a directory.
+func placeIn(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
 }
 
 // hosts returns what the files of a registry name in a directory. They are read once, as the

@@ -74,6 +74,23 @@ func TestHostsOfProjects(t *testing.T) {
 	}
 }
 
+// TestHostsBelow checks that the files of a project that words name count where the program
+// looks for them there.
+func TestHostsBelow(t *testing.T) {
+	top := project(t)
+	layFile(t, filepath.Join(top, "home/w/sub/nuget.config"), `<configuration><packageSources><add key="x" value="https://a.example"/></packageSources></configuration>`, true)
+	layFile(t, filepath.Join(top, "home/w/sub/package.json"), `{"publishConfig": {"registry": "https://a.example"}}`, true)
+	for line, names := range map[string]bool{
+		"dotnet build sub/x.csproj": true, "dotnet test sub": true, "dotnet run --project sub": true, "dotnet add ./sub package x": true, "dotnet build": false, "dotnet build other": false,
+		"npm publish ./sub": true, "npm publish": false,
+	} {
+		d := decidedIn(t, top, filepath.Join(top, "home/w"), line, "Bash("+strings.Fields(line)[0]+":*)")
+		if names != strings.Contains(d.Reason, "a.example, which sub/") {
+			t.Errorf("%q: %s", line, d.Reason)
+		}
+	}
+}
+
 // TestHostsOfEverydayProjects checks that what honest projects have makes nothing asked.
 func TestHostsOfEverydayProjects(t *testing.T) {
 	top := project(t)

@@ -8548,8 +8548,8 @@ var registries = [...]Registry{
 	{Name: "bundle", Public: names{"rubygems.org", "index.rubygems.org"}, Files: names{"Gemfile gemfile", "gems.rb gemfile", ".bundle/config yaml"}, Own: names{"~/.bundle/config yaml", "$BUNDLE_USER_CONFIG yaml", "~/.gemrc yaml"}, Hosts: names{"source", "bundle_mirror__*"}, Elsewhere: names{"eval_gemfile", "bundle_gemfile"}, Quiet: names{"bundle_build__*", "bundle_path*", "bundle_bin", "bundle_ssl_*"}},
 	{Name: "cargo", Public: names{"index.crates.io", "crates.io", "static.crates.io", "github.com/rust-lang/crates.io-index"}, Files: names{".cargo/config.toml toml", ".cargo/config toml"}, Own: names{"~/.cargo/config.toml toml", "~/.cargo/config toml", "$CARGO_HOME/config.toml toml", "$CARGO_HOME/config toml"}, Hosts: names{"registry.index", "registries.*.index", "source.*.registry", "source.*.git", "http.proxy", "https.proxy"}, Elsewhere: names{"include", "include.*"}, Quiet: names{"alias.*", "build.*", "doc.*", "env.*", "target.*", "profile.*", "term.*", "cargo-new.*", "install.*", "future-incompat-report.*", "cache.*", "patch.*", "resolver.*"}},
 	{Name: "npm", Public: names{"registry.npmjs.org", "registry.yarnpkg.com"}, Files: names{".npmrc ini"}, Own: names{"~/.npmrc ini", "$NPM_CONFIG_USERCONFIG ini", "$NPM_CONFIG_GLOBALCONFIG ini", "/etc/npmrc ini", "/usr/etc/npmrc ini", "/usr/local/etc/npmrc ini", "~/.config/pnpm/rc ini", "~/.config/pnpm/auth.ini ini"}, Hosts: names{"registry", "*:registry", "proxy", "http-proxy", "https-proxy"}, Secrets: names{"_auth*", "_password", "username", "*:_auth*", "*:_password", "*:username", "email", "*:email", "otp", "user-agent"}, Elsewhere: names{"userconfig", "globalconfig", "prefix", "//*tokenhelper"}, Quiet: names{"noproxy", "no-proxy", "message", "heading", "init-*", "init.*", "replace-registry-host"}},
-	{Name: "nuget", Public: names{"api.nuget.org", "www.nuget.org", "nuget.org"}, Files: names{"nuget.config xml", "NuGet.config xml", "NuGet.Config xml"}, Own: names{"~/.nuget/NuGet/NuGet.Config xml", "~/.config/NuGet/NuGet.Config xml"}, Hosts: names{"*.http_proxy", "*.https_proxy"}, Secrets: names{"*packagesourcecredentials.*", "*apikeys.*", "*http_proxy.*"}, Quiet: names{"*packagesourcemapping.*", "*no_proxy", "*xmlns*"}},
-	{Name: "package", Public: names{"registry.npmjs.org", "registry.yarnpkg.com"}, Files: names{"package.json json publishConfig.*"}, Own: names{"~/.npmrc ini", "$NPM_CONFIG_USERCONFIG ini", "~/.yarnrc.yml yaml"}, Hosts: names{"publishconfig.registry", "publishconfig.*:registry", "*registry"}},
+	{Name: "nuget", Public: names{"api.nuget.org", "www.nuget.org", "nuget.org"}, Files: names{"nuget.config xml", "NuGet.config xml", "NuGet.Config xml"}, Own: names{"~/.nuget/NuGet/NuGet.Config xml", "~/.config/NuGet/NuGet.Config xml"}, Hosts: names{"*.http_proxy", "*.https_proxy"}, Secrets: names{"*packagesourcecredentials.*", "*apikeys.*", "*http_proxy.*"}, Quiet: names{"*packagesourcemapping.*", "*no_proxy", "*xmlns*"}, Options: names{"PATH", "--project"}},
+	{Name: "package", Public: names{"registry.npmjs.org", "registry.yarnpkg.com"}, Files: names{"package.json json publishConfig.*"}, Own: names{"~/.npmrc ini", "$NPM_CONFIG_USERCONFIG ini", "~/.yarnrc.yml yaml"}, Hosts: names{"publishconfig.registry", "publishconfig.*:registry", "*registry"}, Options: names{"PATH"}},
 	{Name: "pdm", Public: names{"pypi.org", "files.pythonhosted.org", "conda.anaconda.org", "upload.pypi.org"}, Files: names{"pyproject.toml toml tool.pdm.source.* tool.rye.sources.* tool.pixi.* tool.hatch.*", "pdm.toml toml", "Pipfile toml source.*", "pixi.toml toml", ".pixi/config.toml toml", "hatch.toml toml"}, Own: names{"~/.config/pdm/config.toml toml", "~/.config/hatch/config.toml toml", "~/.config/pixi/config.toml toml", "~/.pixi/config.toml toml"}, Hosts: names{"*source.url", "*sources.url", "pypi.url", "pypi.*.url", "repository.*.url", "*index-url"}, Secrets: names{"*password", "*token"}, Quiet: names{"*scripts.*", "*env*vars.*", "*tasks.*"}},
 	{Name: "pip", Public: names{"pypi.org", "pypi.python.org", "files.pythonhosted.org"}, Files: names{".venv/pip.conf cfg", "venv/pip.conf cfg", "env/pip.conf cfg", ".env/pip.conf cfg", ".venv/pip.ini cfg", "venv/pip.ini cfg", "$VIRTUAL_ENV/pip.conf cfg", "$PIP_CONFIG_FILE cfg"}, Own: names{"~/.config/pip/pip.conf cfg", "~/.pip/pip.conf cfg", "/etc/pip.conf cfg", "/etc/xdg/pip/pip.conf cfg", "$XDG_CONFIG_HOME/pip/pip.conf cfg", "$PIP_CONFIG_FILE cfg"}, Hosts: names{"index-url", "extra-index-url", "i", "proxy", "index"}, Quiet: names{"no-index", "e", "editable", "trusted-host"}, Options: names{"-r", "--requirement", "--requirements", "-c", "--constraint", "--constraints", "--build-constraint", "--build-constraints", "--overrides", "--override", "--with-requirements"}},
 	{Name: "pnpm", Public: names{"registry.npmjs.org"}, Files: names{"pnpm-workspace.yaml yaml"}, Own: names{"~/.config/pnpm/config.yaml yaml"}, Hosts: names{"registry", "proxy", "httpproxy", "httpsproxy"}, Secrets: names{"*_auth*", "*token*", "*password*"}, Quiet: names{"packages", "packages.*", "catalog.*", "catalogs.*", "overrides.*", "packageextensions.*", "patcheddependencies.*", "noproxy"}},
@@ -11573,7 +11573,7 @@ var keys183 = names{
 }
 
 var keys184 = names{
-	".", "_", "build", "completions", "discord", "exec", "help", "init", "list", "ls", "pm", "repl", "run", "test", "why",
+	".", "_", "build", "completions", "discord", "exec", "help", "list", "ls", "repl", "run", "test", "why",
 }
 
 var keys185 = names{
@@ -13269,7 +13269,7 @@ var keys255 = names{
 }
 
 var keys256 = names{
-	".", "bin", "c", "completion", "config", "explain", "explore", "find-dupes", "get", "help", "help-search", "hlep", "init !-y|--yes", "la", "list", "ll", "ls", "pack", "pkg", "prefix", "query", "restart", "root", "rum", "run", "run-script", "sbom", "set", "start", "stop", "t", "test", "tst", "urn", "verison", "version", "why",
+	".", "bin", "c", "completion", "config", "explain", "explore", "find-dupes", "get", "help", "help-search", "hlep", "la", "list", "ll", "ls", "pkg", "prefix", "query", "restart", "root", "rum", "run", "run-script", "sbom", "set", "start", "stop", "t", "test", "tst", "urn", "verison", "version", "why",
 }
 
 var options257 = []Option{
@@ -15201,7 +15201,7 @@ var keys345 = names{
 }
 
 var keys346 = names{
-	".", "_", "bench", "check", "completions", "coverage", "doc", "eval", "fmt", "lint", "lsp", "repl", "run", "serve", "task", "test", "types",
+	".", "completions", "coverage", "fmt", "lint", "lsp", "task", "types",
 }
 
 var keys347 = names{
@@ -25557,7 +25557,7 @@ var keys992 = names{
 }
 
 var keys993 = names{
-	".", "config", "help", "info", "list", "version",
+	".", "config", "help", "info", "list",
 }
 
 var options994 = []Option{
@@ -32871,7 +32871,7 @@ var options1359 = []Option{
 }
 
 var keys1360 = names{
-	".", "config", "fmt", "graph", "help", "info", "lint", "list", "run", "scripts", "shell", "show", "use", "version",
+	".", "config", "fmt", "graph", "help", "info", "lint", "list", "run", "scripts", "shell", "use", "version",
 }
 
 var options1361 = []Option{
@@ -39024,7 +39024,7 @@ var keys1669 = names{
 }
 
 var keys1670 = names{
-	".", "auth", "cache", "format", "generate-shell-completion", "help", "init", "pip check", "pip freeze", "pip list !--outdated", "pip show", "pip tree !--outdated", "pip uninstall", "python dir", "python find", "python list", "self", "tool dir", "tool list !--outdated", "tool uninstall", "version",
+	".", "auth", "cache", "generate-shell-completion", "help", "pip check", "pip freeze", "pip list !--outdated", "pip show", "pip tree !--outdated", "pip uninstall", "python dir", "python find", "self", "tool dir", "tool list !--outdated", "tool uninstall", "version",
 }
 
 var keys1671 = names{
@@ -40426,7 +40426,7 @@ var keys1728 = names{
 }
 
 var keys1729 = names{
-	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "list", "node", "run", "start", "test", "version", "versions", "why", "workspace", "workspaces",
+	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "list", "node", "run", "start", "test", "version", "versions", "why",
 }
 
 var keys1730 = names{

@@ -13,6 +13,7 @@ import (
 type Asking struct {
 	Registries []*program.Registry
 	Files      []Word // that its words name, beside those that it finds itself
+	Places     []Word // where its words name projects, for registries with Inward
 	// Seldom reports that it only asks now and then for a newer version of the program, so
 	// that only credentials count.
 	Seldom bool
@@ -42,7 +43,11 @@ func (a *Action) Asks() (asks Asking, ok bool) {
 		return asks, p.Updates
 	}
 	for _, r := range asks.Registries {
-		asks.Files = append(asks.Files, filesOf(r, &scan, a.Words)...)
+		if found := filesOf(r, &scan, a.Words); Inward(r) {
+			asks.Places = append(asks.Places, found...)
+		} else {
+			asks.Files = append(asks.Files, found...)
+		}
 	}
 	return asks, true
 }
@@ -88,7 +93,11 @@ func given(scan *Scan, words []Word, names []string) bool {
 	})
 }
 
-// filesOf returns the files that the words name for a registry.
+// Inward reports whether the files of a registry are also looked for in projects that words
+// name (dotnet build src/x).
+func Inward(r *program.Registry) bool { return slices.Contains(r.Options, "PATH") }
+
+// filesOf returns the files, or the projects, that the words name for a registry.
 func filesOf(r *program.Registry, scan *Scan, words []Word) []Word {
 	var files []Word
 	for i := range scan.Args {
@@ -97,6 +106,10 @@ func filesOf(r *program.Registry, scan *Scan, words []Word) []Word {
 		case len(r.Options) == 0:
 		case arg.Kind == ArgOption && arg.ValueAt >= 0 && slices.ContainsFunc(arg.Option.Names, func(name string) bool { return slices.Contains(r.Options, name) }):
 			files = append(files, arg.Value)
+		case arg.Kind != ArgOption && Inward(r):
+			if arg.Kind != ArgSubcommand && w.Known() && !strings.HasPrefix(w.Text, "-") {
+				files = append(files, w)
+			}
 		case arg.Kind == ArgOperand && (strings.HasSuffix(w.Text, ".txt") || strings.HasSuffix(w.Text, ".in")):
 			files = append(files, w)
 		}

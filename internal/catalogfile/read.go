@@ -122,7 +122,9 @@
 //	                                  is one, else to any
 //	elsewhere = ["userconfig"]        settings that name another such file
 //	quiet = ["noproxy"]               settings that make it ask no host
-//	options = ["-r"]                  options, and operands *.txt and *.in, that name further files
+//	options = ["-r"]                  options, and operands *.txt and *.in, that name further
+//	                                  files; with PATH, operands and options that name projects,
+//	                                  in which the files are looked for too
 //
 // Every other setting names the hosts of the URLs in its value.
 //
