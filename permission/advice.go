@@ -199,7 +199,7 @@ func (e *evaluation) vague(i int) doubt {
 // secret, which the agent would have to read to write it out.
 func holdsSecret(words []shell.Word) bool {
 	return slices.ContainsFunc(words, func(w shell.Word) bool {
-		return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Secret })
+		return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Secret != 0 })
 	})
 }
 

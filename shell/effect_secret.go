@@ -20,8 +20,8 @@ func (e *effector) secretWords() {
 // quiet is the reader of programs that print nothing, whatever their words are.
 func (e *effector) quiet() { e.silent = true }
 
-// testsSecret reports whether test compares a secret with anything but nothing, or
-// takes it for something else: a number, which it prints if it is none.
+// testsSecret reports whether test compares a secret with anything but nothing, takes it
+// for something else, as a number, which it prints if it is none, or gets a part of it.
 func (e *effector) testsSecret() bool {
 	words := e.words[1:]
 	at := func(i int) string {
@@ -31,6 +31,9 @@ func (e *effector) testsSecret() bool {
 		return words[i].Text
 	}
 	for i := range words {
+		if words[i].secrecy() == derived {
+			return true
+		}
 		if !words[i].secret() || at(i-1) == "-n" || at(i-1) == "-z" {
 			continue
 		}

@@ -137,7 +137,10 @@ func product(lists, next [][]Word) [][]Word {
 		return next
 	}
 	if len(lists)*len(next) > maxAlts {
-		secret := slices.ContainsFunc(lists, holdsSecret) || slices.ContainsFunc(next, holdsSecret)
+		secret := unrelated
+		for _, words := range slices.Concat(lists, next) {
+			secret = max(secret, secrecyOf(words))
+		}
 		return [][]Word{{{Holes: []Hole{{Kind: AnyText, Secret: secret}}, Split: true}}}
 	}
 	out := make([][]Word, 0, len(lists)*len(next))

@@ -19,6 +19,7 @@ func (w *walker) arithm(x syntax.ArithmExpr, s *scope) {
 func (w *walker) arithmWords(x syntax.ArithmExpr, s *scope) {
 	switch x := x.(type) {
 	case *syntax.Word:
+		w.countsSecret(x)
 		w.pieces(x.Parts, s, place{assign: true})
 	case *syntax.BinaryArithm:
 		w.countsIn(x.X)

@@ -10,6 +10,7 @@ import (
 func (w *walker) test(x syntax.TestExpr, s *scope) {
 	switch x := x.(type) {
 	case *syntax.Word:
+		w.testsSecret(0, x)
 		w.value(x, s)
 	case *syntax.ParenTest:
 		w.test(x.X, s)
@@ -21,6 +22,7 @@ func (w *walker) test(x syntax.TestExpr, s *scope) {
 }
 
 func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
+	w.testsSecret(x.Op, x.X)
 	word, ok := x.X.(*syntax.Word)
 	if x.Op == syntax.TsFdTerm && w.unit.dialect == Zsh {
 		w.comparison("-t", x.X, s) // a descriptor number

@@ -10,7 +10,7 @@ import (
 // param expands a parameter expansion.
 func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	many := !at.quoted && !at.assign
-	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: w.mentionsSecret(p), job: showsJob(p)}}}
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: w.secrecy(p), job: showsJob(p)}}}
 	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
 		w.odd(causeOtherParameter)
 		return hole
@@ -26,7 +26,7 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 		return hole
 	case p.Length, isNumber(name) && p.Exp == nil && p.Slice == nil && p.Repl == nil && name != "-":
 		if p.Length || strings.Contains("?#$", name) {
-			return [][]piece{{{hole: true, kind: Digits, quoted: true}}}
+			return [][]piece{{{hole: true, kind: Digits, quoted: true, secret: hole[0][0].secret}}}
 		}
 		return hole
 	case name == "@" || name == "*":
@@ -88,11 +88,11 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	w.inner(p.Exp.Word, s, at)
 	switch p.Exp.Op {
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		if w.mentionsSecret(p.Exp.Word) {
+		if w.mentionsSecret(p.Exp.Word) || w.holds(p.Param.Value) == derived {
 			w.secretShown("the message of " + w.unit.text(p))
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		value := plainWordText(p.Exp.Word)
+		value := plainWordText(p.Exp.Word).revealing(w.secrecy(p.Exp.Word))
 		w.keeps(p.Param.Value, &value, w.parent)
 	}
 }

@@ -14,9 +14,9 @@ type piece struct {
 	split  bool // text of an expansion, split at blanks
 	hole   bool
 	kind   HoleKind
-	many   bool   // the hole may become several words, or none
-	under  []Word // of a hole: places of the names that a substitution prints
-	secret bool   // of a hole: see Hole
+	many   bool    // the hole may become several words, or none
+	under  []Word  // of a hole: places of the names that a substitution prints
+	secret Secrecy // of a hole: see Hole
 	job    bool
 	count  bool
 }

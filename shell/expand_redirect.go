@@ -72,6 +72,9 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) []Word {
 			w.odd(causeNoBlank, r.Op.String())
 		}
 	}
+	if r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc && r.Op != syntax.WordHdoc && w.mentionsSecret(r.Word) {
+		w.secretShown("the error of a redirection")
+	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		w.delimiter(r)
@@ -165,9 +168,6 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 
 // redirectTo records the file of a redirection under each name that it may have.
 func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
-	if w.mentionsSecret(r.Word) {
-		w.secretShown("the error of a redirection")
-	}
 	for _, target := range w.target(r.Word, s) {
 		w.file(target, r, s, kind)
 	}

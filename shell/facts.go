@@ -10,10 +10,12 @@ import (
 type Hole struct {
 	At   int      // byte offset in Word.Text
 	Kind HoleKind // what may stand there
-	// Secret reports that the value of a variable stands there whose name is that of
-	// a secret: NPM_TOKEN, db_password. Job reports that it is that of $!. Count reports
-	// that it is a count that a substitution prints, with blanks before it, or nothing.
-	Secret, Job, Count bool
+	// Secret is not 0 if what stands there reveals the value of a variable whose name is
+	// that of a secret: NPM_TOKEN, db_password.
+	Secret Secrecy
+	// Job reports that it is the value of $!. Count reports that it is a count that a
+	// substitution prints, with blanks before it, or nothing.
+	Job, Count bool
 }
 
 // HoleKind tells what may fill a hole.

@@ -67,9 +67,7 @@ func (e *effector) envAssign(t *Word) {
 	}
 	a := e.w.unit.dialect.assign(name, &value)
 	e.w.sets(name, &value, e.index)
-	if value.secret() {
-		e.w.unit.keepsSecret(name, true)
-	}
+	e.w.unit.keepsSecret(name, value.secrecy())
 	if !e.ownAssigns {
 		e.frame.Assigns, e.ownAssigns = slices.Clone(e.frame.Assigns), true
 	}

@@ -190,6 +190,9 @@ func (w *walker) bashOnly(what string) {
 // sets records that a variable is set or, with a nil value, that it is unset or gets
 // attributes. Where this may make something else run, it adds an opaque spot.
 func (w *walker) sets(name string, value *Word, parent int) {
+	if value != nil && value.secret() {
+		w.secretGiven(name, parent)
+	}
 	if w.unit.dialect.classOf(name, value) != Dangerous {
 		return
 	}
@@ -222,6 +225,7 @@ func (w *walker) setsOneOf(name string, values []Word, parent int) {
 	if len(values) > 0 && !slices.ContainsFunc(values, dangerous) {
 		value = values[0]
 	}
+	value = value.revealing(secrecyOf(values))
 	w.sets(name, &value, parent)
 }
 

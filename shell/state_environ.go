@@ -195,7 +195,7 @@ func standing(own []Assign, s *scope, p *program.Program) []Assign {
 	copied := false
 	for i := range list {
 		a := &list[i]
-		if a.Class != Other && !a.ignored || a.ignored == p.Ignores(a.Name) {
+		if a.Class != Other && !a.ignored || a.ignored == a.ignoredBy(p) {
 			continue
 		}
 		if !copied {
@@ -209,6 +209,12 @@ func standing(own []Assign, s *scope, p *program.Program) []Assign {
 		}
 	}
 	return list
+}
+
+// ignoredBy reports whether a program does the same with an assignment, and cannot show
+// what it gives.
+func (a *Assign) ignoredBy(p *program.Program) bool {
+	return p.Ignores(a.Name) && (p.Facts&program.InShell != 0 || !a.givesSecret())
 }
 
 // given returns the environment with assignments that stand before a command.

@@ -13,7 +13,8 @@ type unit struct {
 	busy     map[string]bool          // names being evaluated; a cycle is unknown
 	poisoned bool                     // any variable may hold anything
 	given    map[string][]syntax.Node // what the text puts into a variable, known or not
-	secrets  map[string]bool          // whether a variable may hold a secret: see walker.holdsSecret
+	secrets  map[string]Secrecy       // what variables may hold of secrets: see walker.holds
+	followed bool                     // the secrets in given are known
 	moves    bool                     // a command in the text changes the directory
 	outer    *unit                    // unit that runs this text (eval, bash -c)
 }

@@ -229,6 +229,7 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
 	var all []Word
 	for _, item := range l.Items {
+		w.loopsOverSecret(item)
 		var values []Word
 		for _, list := range w.fields(item, s) {
 			values = append(values, list...)

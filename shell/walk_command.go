@@ -22,7 +22,7 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 		}
 		w.assignment(a, s, false)
 		if a.Name != nil {
-			value := plainValue(a)
+			value := plainValue(a).revealing(w.secrecy(a))
 			assigns = append(assigns, w.unit.dialect.assign(a.Name.Value, &value))
 		}
 	}
@@ -96,6 +96,9 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 func unprovenAssign(assigns []Assign) Why {
 	for _, x := range assigns {
 		if x.Class == Other {
+			if x.givesSecret() {
+				return because(causeSecretShown, x.Name)
+			}
 			return because(causeObeysVariable, x.Name)
 		}
 	}
@@ -115,7 +118,7 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 	}
 	values := w.assignParts(a, s)
 	if a.Append && !allNumbers(values) {
-		values = nil // behind a value that is not known
+		values = []Word{unknown().revealing(secrecyOf(values))} // behind a value that is not known
 	}
 	if !alone {
 		w.setsOneOf(a.Name.Value, values, w.parent)
@@ -139,7 +142,7 @@ func (w *walker) assignParts(a *syntax.Assign, s *scope) []Word {
 		w.array(a.Array, s)
 	}
 	if a.Value == nil {
-		return nil
+		return []Word{unknown().revealing(w.secrecy(a))}
 	}
 	values := w.value(a.Value, s)
 	for i := range values {

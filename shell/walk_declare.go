@@ -43,7 +43,7 @@ func (w *walker) declared(a *syntax.Assign, s *scope) []Word {
 	case a.Name == nil:
 		lists := w.fields(a.Value, s)
 		if len(lists) != 1 {
-			return []Word{{Holes: []Hole{{Kind: AnyText, Secret: w.mentionsSecret(a.Value)}}, Split: true}}
+			return []Word{{Holes: []Hole{{Kind: AnyText, Secret: w.secrecy(a.Value)}}, Split: true}}
 		}
 		return lists[0]
 	case a.Naked:
@@ -67,7 +67,7 @@ func (w *walker) mutedValue(word *syntax.Word, s *scope) Word {
 	defer w.mute()()
 	values := w.value(word, s)
 	if len(values) != 1 {
-		return Word{Holes: []Hole{{Kind: AnyText, Secret: holdsSecret(values)}}}
+		return Word{Holes: []Hole{{Kind: AnyText, Secret: secrecyOf(values)}}}
 	}
 	return values[0]
 }

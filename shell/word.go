@@ -95,16 +95,37 @@ func pieces(w Word, sep byte) []Word {
 	}
 }
 
-// secret reports whether the word holds the value of a variable whose name is that
+// secret reports whether the word reveals the value of a variable whose name is that
 // of a secret.
-func (w *Word) secret() bool {
-	return slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Secret })
+func (w *Word) secret() bool { return w.secrecy() != unrelated }
+
+func (w *Word) secrecy() Secrecy {
+	found := unrelated
+	for _, h := range w.Holes {
+		found = max(found, h.Secret)
+	}
+	return found
+}
+
+// revealing returns a word that reveals more: an unknown one, if it does not yet.
+func (w Word) revealing(held Secrecy) Word {
+	if held <= w.secrecy() {
+		return w
+	}
+	return Word{Holes: []Hole{{Kind: AnyText, Secret: held}}}
+}
+
+// secrecyOf returns the most that one of several words reveals.
+func secrecyOf(words []Word) Secrecy {
+	found := unrelated
+	for i := range words {
+		found = max(found, words[i].secrecy())
+	}
+	return found
 }
 
 // holdsSecret reports whether one of several words does.
-func holdsSecret(words []Word) bool {
-	return slices.ContainsFunc(words, func(w Word) bool { return w.secret() })
-}
+func holdsSecret(words []Word) bool { return secrecyOf(words) != unrelated }
 
 func joinText(a, b Word) Word {
 	out := Word{Text: a.Text + b.Text, Holes: a.Holes}
