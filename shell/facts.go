@@ -304,6 +304,9 @@ func (a *Action) Variable() string {
 	return ""
 }
 
+// Function reports whether the Command is a function of the line.
+func (a *Action) Function() bool { return a.function }
+
 // Unproven reports whether the action is a Command that no allow rule with a
 // specifier covers although its words may match.
 func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
