@@ -92,6 +92,9 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 			w.secretShown("the message of " + w.unit.text(p))
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if p.Index != nil && w.holds(p.Param.Value) != unrelated {
+			w.declaresSecret()
+		}
 		value := plainWordText(p.Exp.Word).revealing(w.secrecy(p.Exp.Word))
 		w.keeps(p.Param.Value, &value, w.parent)
 	}

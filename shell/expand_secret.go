@@ -87,7 +87,7 @@ func (w *walker) computes(p *syntax.ParamExp) bool {
 // since the text, or one that runs it, puts such a value into it.
 func (w *walker) holds(name string) Secrecy {
 	found := unrelated
-	if mask.IsSecretVariable(name) {
+	if mask.IsSecretVariable(name) || name == lastWord && w.unit.outer != nil { // a word of another text
 		found = asItIs
 	}
 	for u := w.unit; u != nil; u = u.outer {

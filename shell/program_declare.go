@@ -55,6 +55,9 @@ func (e *effector) declareName(t *Word, exports bool) {
 		return
 	}
 	name = withoutIndex(name)
+	if e.words[0].Text != "export" && (value.secret() || e.w.holds(name) != unrelated) {
+		e.w.declaresSecret()
+	}
 	if exports {
 		c := change{name: name, export: true}
 		if !assigns {
@@ -110,7 +113,23 @@ func (e *effector) showsDeclared() bool {
 		return true
 	}
 	whole := command == "declare" || command == "typeset" || command == "local" && dialect == Zsh
-	return whole && !strings.ContainsAny(letters, "aAcilnrtu")
+	if whole && !strings.ContainsAny(letters, "aAcilnrtu") {
+		return true
+	}
+	e.w.listings = append(e.w.listings, e.index)
+	return e.w.secretDeclared
+}
+
+// declaresSecret notes that the line may give a variable that may hold a secret an
+// attribute, or make it an array or local. No variable is so before: what prints only
+// such variables (readonly -p, declare -a, local) shows the secret, before or after it
+// in the text.
+func (w *walker) declaresSecret() {
+	w.secretDeclared = true
+	for _, index := range w.listings {
+		w.shows(index)
+	}
+	w.listings = nil
 }
 
 // letCommand handles a let that the parser takes for an ordinary command.
@@ -148,8 +167,11 @@ func (e *effector) setName(t *Word) {
 		e.odd(causeSetName, e.prog.Name)
 		return
 	}
-	value := unknown()
-	e.w.keeps(withoutIndex(t.Text), &value, e.index)
+	value, name := unknown(), withoutIndex(t.Text)
+	if e.w.holds(name) != unrelated {
+		e.w.declaresSecret() // the rest of an array
+	}
+	e.w.keeps(name, &value, e.index)
 }
 
 func (e *effector) mapfile() {

@@ -29,7 +29,8 @@ func (e *effector) builtin() outcome {
 		case isOption(t.Text) && !dashes:
 			dashes = t.Text == "--"
 			if strings.ContainsAny(t.Text, "vV") {
-				return same(e.s) // prints names only
+				e.secretWords() // names only, but for what is none
+				return same(e.s)
 			}
 		default:
 			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}

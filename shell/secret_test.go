@@ -12,7 +12,7 @@ import (
 func leaks(line string, d Dialect) bool {
 	facts := Analyze(line, Options{Dir: "/p", Home: "/h", Dialect: d})
 	return slices.ContainsFunc(facts.Actions, func(a Action) bool {
-		return a.Kind == Command && a.Environment || a.Kind == Opaque
+		return a.Kind == Command && (a.Environment || a.Why.Cause == causeSecretShown) || a.Kind == Opaque
 	})
 }
 
@@ -31,12 +31,21 @@ func TestSecretWords(t *testing.T) {
 		`[ "$NPM_TOKEN" = a ]`, `[ a != "$NPM_TOKEN" ]`, `[ "$NPM_TOKEN" -gt 1 ]`, `[ 1 -eq "$NPM_TOKEN" ]`, `test "$NPM_TOKEN" '<' b`, `[[ $NPM_TOKEN == a* ]]`, `[[ abc == $NPM_TOKEN ]]`, `[[ $NPM_TOKEN =~ ^a ]]`, `[ -f "$NPM_TOKEN" ]`,
 		`case $NPM_TOKEN in a*) :;; esac`, `case abc in $NPM_TOKEN) :;; esac`, `timeout 5 ls "$NPM_TOKEN"`, `timeout "$NPM_TOKEN" ls`, `nice ls $NPM_TOKEN`, `xargs ls "$NPM_TOKEN"`,
 		`cd "$NPM_TOKEN"`, `kill "$NPM_TOKEN"`, `unset "$NPM_TOKEN"`, `exit "$NPM_TOKEN"`, `echo $((NPM_TOKEN))`, `ls {a,b,c,d,e,f}{a,b,c,d,e,f}{a,b,c,d,e,f}{a,b,c,d,e,f}$NPM_TOKEN`,
+		`TZ="<$NPM_TOKEN>0" date`, `TZ=$NPM_TOKEN; date`, `export TZ=$NPM_TOKEN; date`, `TZ=${NPM_TOKEN:0:3} date`, `x=$NPM_TOKEN TZ=$x date`, `x=$NPM_TOKEN; y=a$x; TZ=$y date`, `env TZ="$NPM_TOKEN" date`, `x=$y; y=$x; x=$NPM_TOKEN; TZ=$y date`,
+		`LANG=$NPM_TOKEN locale`, `LC_ALL=$NPM_TOKEN`, `TERM=$NPM_TOKEN tput cols`, `GOOS=$NPM_TOKEN go list`, `NO_COLOR=$NPM_TOKEN ls`, `FOO=$NPM_TOKEN ls`, `PS3=$NPM_TOKEN; select x in a; do :; done`, `PS4=$NPM_TOKEN; set -x; ls`,
+		`readonly NPM_TOKEN; readonly -p`, `readonly -p; readonly NPM_TOKEN`, `declare -r NPM_TOKEN; readonly`, `readonly x=$NPM_TOKEN; declare -r`, `eval 'readonly NPM_TOKEN'; readonly`, `arr=(a $NPM_TOKEN); declare -a`, `read -a NPM_TOKEN; declare -a`, `x[1]=$NPM_TOKEN; declare -a`, `: ${NPM_TOKEN[1]:=x}; declare -a`,
+		`f() { local -I NPM_TOKEN; local; }; f`, `f() { local x=$NPM_TOKEN; local -p; }; f`, `x=$NPM_TOKEN; declare -p x`, `x=$NPM_TOKEN; set`,
+		`command -V "$NPM_TOKEN"`, `command -v "$NPM_TOKEN"`, `hash "$NPM_TOKEN"`, `f() { :; }; f "$NPM_TOKEN"`,
+		`[ -n "${NPM_TOKEN##a*}" ]`, `[ -z "${NPM_TOKEN%%a*}" ]`, `[ "${NPM_TOKEN#a}" ]`, `[[ -n ${NPM_TOKEN##a*} ]]`, `[[ ${NPM_TOKEN:0:1} ]]`, `case ${NPM_TOKEN##a*} in "") :;; esac`, `[ -n "${NPM_TOKEN//a}" ]`,
+		`x=${NPM_TOKEN##a*}; [ -n "$x" ]`, `x=${NPM_TOKEN##a*}; echo ${x:+y}`, `x=${NPM_TOKEN%%a*}; echo ${#x}`, `x=${NPM_TOKEN%%a*}; [ ${#x} -gt 3 ]`, `x=${NPM_TOKEN%%a*}; (( ${#x} > 3 ))`, `x=${NPM_TOKEN%%a*}; y=$x; : ${y:?}`, `x=$NPM_TOKEN; y=${x#a}; [ "$y" ]`,
+		`for x in ${NPM_TOKEN//a/ }; do echo x; done`, `arr=(${NPM_TOKEN//a/ }); echo ${#arr[@]}`, `: "$NPM_TOKEN"; echo $_`, `test -n "$NPM_TOKEN" || ls "$_"`, `test -n "$NPM_TOKEN"; eval 'ls "$_"'`,
 	} {
 		if !leaks(line, Bash) {
 			t.Errorf("%q: not found", line)
 		}
 	}
 	for _, line := range []string{
+		`TZ=UTC date`, `TZ=${TZ:-UTC} date`, `TZ=${NPM_TOKEN:+UTC} date`, `LC_ALL=C sort a`, `readonly NPM_TOKEN`, `readonly x=1; readonly -p`, `declare -a`, `command -v go`, `mkdir x && cd $_`, `x=${#NPM_TOKEN}; echo $x`, `TOKEN=${GITHUB_TOKEN:-$GH_TOKEN}; [ -n "$TOKEN" ]`, `export NPM_TOKEN=$OTHER_TOKEN; npm ls`,
 		`[ -n "$NPM_TOKEN" ]`, `[ -z "${NPM_TOKEN}" ] && exit 1`, `test -n "$NPM_TOKEN"`, `[ "$NPM_TOKEN" ]`, `[ ! "$NPM_TOKEN" ]`, `[ "$NPM_TOKEN" = "" ]`, `[ "" != "$NPM_TOKEN" ]`, `[ "x$NPM_TOKEN" = x ]`,
 		`[ -n "$NPM_TOKEN" -a -n "$API_KEY" ]`, `[ -z "$NPM_TOKEN" ] || [ -z "$API_KEY" ]`, `[[ -n $NPM_TOKEN ]]`, `[[ $NPM_TOKEN ]]`, `[[ $NPM_TOKEN == "" ]]`, `[[ -z $NPM_TOKEN || ! $API_KEY ]]`,
 		`echo "${NPM_TOKEN:+set}"`, `echo ${NPM_TOKEN:+set} ${#NPM_TOKEN}`, `[ ${#NPM_TOKEN} -gt 10 ]`, `: "${NPM_TOKEN:?must be set}"`, `: ${NPM_TOKEN:=}`, `true "$NPM_TOKEN"`,

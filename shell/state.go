@@ -47,6 +47,10 @@ type walker struct {
 	inFunction bool
 	// substituted reports that the words expanded last held a substitution.
 	substituted bool
+	// listings are the commands that print what the line has declared, and
+	// secretDeclared reports that this may be a secret.
+	listings       []int
+	secretDeclared bool
 	// traced reports that the shell may print each command before it runs: set -x.
 	traced bool
 	// room is space for the words of the commands of a plain line.

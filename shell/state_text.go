@@ -54,6 +54,7 @@ type surveyor struct {
 	// readsLine reports that a command of the text divides a line that it reads in its
 	// own way.
 	readsLine bool
+	lastWord  bool // the text reads $_
 }
 
 // stretch is a part of the text, from a byte up to but not including another.

@@ -21,6 +21,9 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 			v.call(&tree.calls.all[i])
 		}
 	}
+	if v.lastWord {
+		syntax.Walk(file, v.givesLastWord)
+	}
 	v.carriageReturns()
 	v.continuations()
 	if trailing(src)%2 == 1 {
@@ -273,6 +276,7 @@ func (v *surveyor) assign(a *syntax.Assign) {
 }
 
 func (v *surveyor) param(p *syntax.ParamExp) {
+	v.lastWord = v.lastWord || p.Param != nil && p.Param.Value == lastWord
 	if p.Param == nil || p.Exp == nil {
 		return
 	}
@@ -281,6 +285,23 @@ func (v *surveyor) param(p *syntax.ParamExp) {
 		v.add(p.Param.Value, assigned{word: p.Exp.Word})
 		v.gives(p.Param.Value, p.Exp.Word)
 	}
+}
+
+// lastWord is the variable into which a shell puts the last word of each command.
+const lastWord = "_"
+
+func (v *surveyor) givesLastWord(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			v.gives(lastWord, n.Args[len(n.Args)-1])
+		}
+	case *syntax.DeclClause:
+		if len(n.Args) > 0 {
+			v.gives(lastWord, n.Args[len(n.Args)-1])
+		}
+	}
+	return true
 }
 
 func (v *surveyor) arithm(b *syntax.BinaryArithm) {

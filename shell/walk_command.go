@@ -141,6 +141,9 @@ func (w *walker) assignParts(a *syntax.Assign, s *scope) []Word {
 	if a.Array != nil {
 		w.array(a.Array, s)
 	}
+	if (a.Array != nil || a.Index != nil) && (w.mentionsSecret(a) || w.holds(a.Name.Value) != unrelated) {
+		w.declaresSecret()
+	}
 	if a.Value == nil {
 		return []Word{unknown().revealing(w.secrecy(a))}
 	}

@@ -1965,8 +1965,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "the value of a secret variable is followed", File: "shell/expand_parameter.go",
-		Old: "secret: w.mentionsSecret(p), job: showsJob(p)}}}",
-		New: "secret: false && w.mentionsSecret(p), job: showsJob(p)}}}",
+		Old: "secret: w.secrecy(p), job: showsJob(p)}}}",
+		New: "secret: 0 * w.secrecy(p), job: showsJob(p)}}}",
 		Pkg: "./policy", Test: "TestOverrides",
 	},
 	{
