@@ -343,7 +343,7 @@ func (e *evaluation) with(field, value string) ToolUse {
 // line returns the use of a shell for another line, in the directory of an action.
 func (r *reading) line(text string, does *shell.Action) ToolUse {
 	input, _ := json.Marshal(map[string]string{tools.Builtin(tools.Bash).Main(): text}) // strings can be JSON
-	return ToolUse{Tool: tools.Bash, Input: input, Dir: r.start(does), Agent: r.use.Agent, Session: r.use.Session}
+	return ToolUse{Tool: tools.Bash, Input: input, Dir: r.start(does), Agent: r.use.Agent, Session: r.use.Session, OwnShell: r.use.OwnShell}
 }
 
 // start returns the directory in which the plainer form of an action is tried: its

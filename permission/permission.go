@@ -56,6 +56,10 @@ type ToolUse struct {
 	Agent   string // id of the subagent, "" for the main one
 	Session string
 	Dialect shell.Dialect
+	// OwnShell reports that a command line runs in a shell that ends with it. Otherwise a
+	// variable, function or option that it leaves behind may change what the next one does,
+	// and is asked about.
+	OwnShell bool
 	// ForceAsk has a person asked whatever allows the tool use: whoever requests it
 	// wants that. It lifts no denial, and no answer to the question is kept.
 	ForceAsk bool

@@ -232,7 +232,7 @@ func using(tool, text string) ToolUse {
 	if err != nil {
 		panic(err)
 	}
-	return ToolUse{ID: "t1", Tool: tool, Input: input}
+	return ToolUse{ID: "t1", Tool: tool, Input: input, OwnShell: true}
 }
 
 // outcome returns a decision in the notation of tests: "deny deny-list

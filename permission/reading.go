@@ -387,6 +387,7 @@ func (r *reading) shellOptions() shell.Options {
 		Roots:     r.know.Place.Roots,
 		Temp:      r.know.scratch.privateDir(),
 		Dialect:   r.use.Dialect,
+		Survives:  !r.use.OwnShell,
 		Catalog:   r.know.Catalog,
 	}
 }

@@ -346,6 +346,11 @@ func TestCausesAreAll(t *testing.T) {
 			seen[why.Cause] = true
 		}
 	}
+	for line := range leaving {
+		for _, a := range shell.Analyze(line, shell.Options{Dir: "/home/dev/proj", Survives: true}).Actions {
+			seen[a.Why.Cause] = true
+		}
+	}
 	for c := shell.Cause(1); c.String() != ""; c++ {
 		if nobody := slices.Contains(unreached, c.String()); seen[c] == nobody {
 			t.Errorf("cause %d, %q: a line leads to it: %v, want %v", c, c, seen[c], !nobody)

@@ -279,6 +279,9 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: alone(FactorUnknown)}
 	}
 	f.shows(a)
+	if a.Exports && f.Class == Safe {
+		f.raise(Moderate, "exports a variable to later commands", FactorUnknown)
+	}
 	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
 		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
 	}

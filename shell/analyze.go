@@ -30,6 +30,7 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 		f.Failed.stopped(line, err)
 		return f
 	}
+	w.leaves()
 	w.writtenThenRun()
 	w.throughLinks()
 	f = w.facts
@@ -73,6 +74,7 @@ func (w *walker) settled(text string, d Dialect, s *scope) (Why, error) {
 		}
 		w.bodies = joinEnvirons(w.bodies, w.ever)
 		w.unit, w.defined, w.runs, w.links, w.changes = outer, nil, nil, nil, nil
+		w.listings, w.exporters = nil, nil
 		w.top, w.look = unit{}, surveyor{}
 		w.facts.Actions, w.facts.Simple = nil, false
 		w.moved, w.substituted = false, false
@@ -100,7 +102,11 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, Why
 	w.unit.outer = outer
 	w.moved = w.moved || w.unit.moves
 	end := w.block(file.Stmts, s)
+	if w.opt.Survives {
+		w.staySecrets()
+	}
 	if outer == nil {
+		w.end = end.any()
 		w.facts.Simple = simpleLine(file)
 	}
 	w.unit, w.parent = outer, by

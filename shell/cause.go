@@ -307,6 +307,13 @@ const (
 	causeMakeValue
 	causeProperty
 
+	// What a line leaves to the next one.
+	causeStaysExported
+	causeStaysAll
+	causeStaysFunction
+	causeStaysSecret
+	causeStaysTraced
+
 	// Why a rule only possibly matches, or the risk is raised.
 	CauseMayDo
 	CauseUnclear
@@ -549,6 +556,12 @@ var causes = [noCause]causeRow{
 	causeMakeRuns:    {"the variable %s can make recipes run anything", "remove it"},
 	causeMakeValue:   {"recipes may run the value of the variable %s", "remove shell operators from it"},
 	causeProperty:    {"the property %s can make %s load code", "remove it"},
+
+	causeStaysExported: {"the variable %s stays set for later commands, and may change what they do", "set it in front of the command that needs it"},
+	causeStaysAll:      {"later commands get every variable that is set", "export the variables by name, or put the line in ( )"},
+	causeStaysFunction: {"the function %s stays defined for later commands", "put the line in ( )"},
+	causeStaysSecret:   {"the variable %s keeps the value of a variable that may hold a secret for later commands", "put the line in ( )"},
+	causeStaysTraced:   {"the shell will print later commands with the values of their variables", "put the line in ( )"},
 
 	CauseMayDo:        {"the command may do what the rule covers", ""},
 	CauseUnclear:      {"what it does is unknown", ""},

@@ -52,14 +52,6 @@ func (e *effector) subcommandAt() int {
 // shows marks the command as one that prints values of variables.
 func (e *effector) shows() { e.w.shows(e.index) }
 
-func (w *walker) shows(index int) {
-	if index >= 0 {
-		a := &w.facts.Actions[index]
-		a.Environment = true
-		a.Need = max(a.Need, NeedCover) // even if the program needs none for what it is
-	}
-}
-
 // sub returns the entry that the operands belong to: that of the innermost
 // subcommand.
 func (e *effector) sub() *program.Program {

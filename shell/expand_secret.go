@@ -14,15 +14,6 @@ import (
 // tells nothing: ${#x} and ${x:+set} do not count. Of a part of the value they do: a
 // line that may ask of each part whether it is empty can spell the secret out.
 
-// Secrecy tells what a text reveals about a secret.
-type Secrecy uint8
-
-const (
-	unrelated Secrecy = iota
-	asItIs            // it is a secret, and may be tested for emptiness and length
-	derived           // it is computed from a secret, and so is whether it is empty
-)
-
 // mentionsSecret reports whether the value of a variable that may hold a secret is part
 // of an expansion. The commands of a substitution are examined by themselves.
 func (w *walker) mentionsSecret(n syntax.Node) bool { return w.secrecy(n) != unrelated }
@@ -197,20 +188,8 @@ func (w *walker) loopsOverSecret(item *syntax.Word) {
 // countsSecret adds one for arithmetic with what reveals a secret: the length of a part
 // of it.
 func (w *walker) countsSecret(word *syntax.Word) {
-	if w.mentionsSecret(word) || syntax.ValidName(word.Lit()) && w.holds(word.Lit()) != unrelated {
+	name, plain := literal(word)
+	if plain && syntax.ValidName(name) && w.holds(name) != unrelated || !plain && w.mentionsSecret(word) {
 		w.secretShown("arithmetic")
 	}
 }
-
-// secretGiven adds one for a variable that means something to the shell or to programs,
-// which print it in what it is for or in a complaint. One that is called a secret itself
-// is expected to get one.
-func (w *walker) secretGiven(name string, parent int) {
-	if w.unit.dialect.effectOf(name) != varUnlisted && !mask.IsSecretVariable(name) {
-		w.opaque(parent, MayRead, causeSecretShown, name)
-	}
-}
-
-// givesSecret reports whether an assignment puts a secret into a variable that is not
-// called one.
-func (a *Assign) givesSecret() bool { return a.Value.secret() && !mask.IsSecretVariable(a.Name) }

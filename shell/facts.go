@@ -18,6 +18,15 @@ type Hole struct {
 	Job, Count bool
 }
 
+// Secrecy tells what a text reveals about a secret.
+type Secrecy uint8
+
+const (
+	unrelated Secrecy = iota
+	asItIs            // it is a secret, and may be tested for emptiness and length
+	derived           // it is computed from a secret, and so is whether it is empty
+)
+
 // HoleKind tells what may fill a hole.
 type HoleKind uint8
 
@@ -151,6 +160,9 @@ type Action struct {
 	// Environment reports that the Command prints values of variables that may hold
 	// secrets.
 	Environment bool
+	// Exports reports that the Command exports a variable that no known program obeys, in
+	// a shell that survives the line.
+	Exports bool
 
 	// Path is the path of a Read or Write, absolute as far as it is known and not
 	// cleaned, or the URL of a Fetch.
@@ -324,7 +336,10 @@ type Options struct {
 	Roots     []string
 	Temp      string  // value of TMPDIR in the shell; "" if unknown
 	Dialect   Dialect // the shell that runs the line
-	Catalog   *program.Catalog
+	// Survives reports that the shell may run further lines, with the variables, functions
+	// and options that this one leaves behind.
+	Survives bool
+	Catalog  *program.Catalog
 }
 
 // Dialect is the language that a command line is in.

@@ -59,6 +59,9 @@ func (e *effector) declareName(t *Word, exports bool) {
 		e.w.declaresSecret()
 	}
 	if exports {
+		if e.index >= 0 && e.w.opt.Survives {
+			e.w.exporters = append(e.w.exporters, e.index)
+		}
 		c := change{name: name, export: true}
 		if !assigns {
 			c.values = e.held(name)
@@ -77,11 +80,12 @@ func (e *effector) declareName(t *Word, exports bool) {
 }
 
 // held returns the values that a variable may have where it is exported: those that the
-// text assigns, before or after. What it had before the line is no change.
+// text assigns, before or after. What it had before the line is no change, unless an
+// earlier line may have assigned it.
 func (e *effector) held(name string) []Word {
 	switch u := e.w.unit; {
 	case u.outer != nil || u.poisoned || u.dialect.changes(name):
-	case u.assigned[name] == nil:
+	case u.assigned[name] == nil && !e.w.opt.Survives:
 		return nil
 	default:
 		if values := e.w.textValues(name); values != nil {
@@ -117,19 +121,7 @@ func (e *effector) showsDeclared() bool {
 		return true
 	}
 	e.w.listings = append(e.w.listings, e.index)
-	return e.w.secretDeclared
-}
-
-// declaresSecret notes that the line may give a variable that may hold a secret an
-// attribute, or make it an array or local. No variable is so before: what prints only
-// such variables (readonly -p, declare -a, local) shows the secret, before or after it
-// in the text.
-func (w *walker) declaresSecret() {
-	w.secretDeclared = true
-	for _, index := range w.listings {
-		w.shows(index)
-	}
-	w.listings = nil
+	return e.w.secretDeclared || e.w.opt.Survives
 }
 
 // letCommand handles a let that the parser takes for an ordinary command.

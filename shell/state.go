@@ -51,6 +51,11 @@ type walker struct {
 	// secretDeclared reports that this may be a secret.
 	listings       []int
 	secretDeclared bool
+	// end is the state after the line, and stay what it leaves besides.
+	end  *scope
+	stay leftovers
+	// exporters are the commands that export variables.
+	exporters []int
 	// traced reports that the shell may print each command before it runs: set -x.
 	traced bool
 	// room is space for the words of the commands of a plain line.

@@ -21,6 +21,9 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 			v.call(&tree.calls.all[i])
 		}
 	}
+	if w.opt.Survives && (w.traced || len(v.defines) > 0) {
+		syntax.Walk(file, v.outsideSubshells)
+	}
 	if v.lastWord {
 		syntax.Walk(file, v.givesLastWord)
 	}
@@ -287,9 +290,6 @@ func (v *surveyor) param(p *syntax.ParamExp) {
 	}
 }
 
-// lastWord is the variable into which a shell puts the last word of each command.
-const lastWord = "_"
-
 func (v *surveyor) givesLastWord(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
@@ -537,4 +537,22 @@ func chained(st *syntax.Stmt) *syntax.BinaryCmd {
 	}
 	c, _ := st.Cmd.(*syntax.BinaryCmd)
 	return c
+}
+
+// outsideSubshells records what the text leaves. What is in a subshell ends with it.
+func (v *surveyor) outsideSubshells(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+		return false
+	case *syntax.FuncDecl:
+		if n.Name != nil {
+			v.w.stay.function = n.Name.Value
+		}
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			name, _ := literal(n.Args[0])
+			v.w.stay.traced = v.w.stay.traced || name == "set" && traces(n.Args)
+		}
+	}
+	return true
 }
