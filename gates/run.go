@@ -218,7 +218,7 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 // use returns the tool use of a gate.
 func (r *Runner) use(item string, g *Gate, dir string) permission.ToolUse {
 	input, _ := json.Marshal(map[string]string{"command": g.Run}) // cannot fail: strings only
-	return permission.ToolUse{ID: item + "/" + g.Name, Tool: "Bash", Input: input, Dir: dir, Agent: r.Agent, Session: r.Session}
+	return permission.ToolUse{ID: item + "/" + g.Name, Tool: "Bash", Input: input, Dir: dir, Agent: r.Agent, Session: r.Session, OwnShell: true}
 }
 
 func lineOf(input json.RawMessage) (string, error) {

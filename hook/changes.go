@@ -46,7 +46,7 @@ func (s *session) expansion(ctx context.Context, e *Event) (Verdict, error) {
 		if err != nil {
 			return Verdict{}, err
 		}
-		use := permission.ToolUse{Tool: tools.Bash, Input: input, Dir: e.Use.Dir, Session: s.id, Dialect: e.Use.Dialect}
+		use := permission.ToolUse{Tool: tools.Bash, Input: input, Dir: e.Use.Dir, Session: s.id, Dialect: e.Use.Dialect, OwnShell: e.Use.OwnShell}
 		res, err := (&asking{session: s}).decide(ctx, use)
 		if err != nil {
 			return Verdict{}, err

@@ -52,6 +52,10 @@ type Host struct {
 	// Ruled returns why a host that does so must not be answered so now: rules of its own, by
 	// its settings, would be matched against what it is answered; "": there are none.
 	Ruled func(project, home string, env func(string) string) string
+	// OwnShell says that the host runs each command line in a shell of its own, so that no
+	// variable, function or option stays for the next one. That must be measured, or be in
+	// the documents of its makers; what is not known may stay.
+	OwnShell bool
 	// NoInput says that the host ignores an answer's input: a tool use that a person has
 	// edited is denied.
 	NoInput bool

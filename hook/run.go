@@ -197,7 +197,7 @@ func (r *run) read(data []byte) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Plugin = r.plugin
+	e.Plugin, e.Use.OwnShell = r.plugin, r.host.OwnShell
 	if e.Kind == 0 {
 		e.Kind = r.host.Events[e.Name]
 	}

@@ -121,7 +121,7 @@ func (c *Classifier) Classify(command, profile, sh string) (Classification, erro
 	if err != nil {
 		return Classification{}, err
 	}
-	use := permission.ToolUse{Tool: "Bash", Input: input, Dir: dir, Dialect: dialect(sh)}
+	use := permission.ToolUse{Tool: "Bash", Input: input, Dir: dir, Dialect: dialect(sh), OwnShell: true}
 	facts, found, err := p.Risks(&use, env)
 	if err != nil {
 		return Classification{}, err

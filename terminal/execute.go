@@ -225,7 +225,7 @@ func (s *session) use(c *command) (permission.ToolUse, error) {
 	}
 	return permission.ToolUse{
 		ID: c.rec.ID, Tool: "Bash", Input: json.RawMessage(strings.TrimSpace(input.String())), Dir: c.rec.Dir,
-		Session: s.id, Dialect: lang.Bash, ForceAsk: c.rec.Force,
+		Session: s.id, Dialect: lang.Bash, OwnShell: true, ForceAsk: c.rec.Force,
 	}, nil
 }
 

@@ -318,7 +318,7 @@ func (j *job) makeUse(line string) error {
 	}
 	j.use = permission.ToolUse{
 		ID: "exec-" + random(), Tool: "Bash", Input: json.RawMessage(strings.TrimSpace(input.String())), Dir: dir,
-		Dialect: shells[filepath.Base(j.flags.shell)].dialect,
+		Dialect: shells[filepath.Base(j.flags.shell)].dialect, OwnShell: true,
 	}
 	return nil
 }

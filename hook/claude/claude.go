@@ -22,6 +22,7 @@ func Host() *hook.Host {
 		Name: hook.Claude, Title: "Claude Code", Limit: entry.Limit,
 		Project: []string{"CLAUDE_PROJECT_DIR"}, Tools: builtins(), MCP: true,
 		Events: events, Read: read, Answer: answer, Loosens: loosens, Inline: commandLines, Rewrites: "2.1.330", Ruled: ruled,
+		OwnShell: true, // it starts a shell, which writes its directory to a file at its end
 	}
 }
 

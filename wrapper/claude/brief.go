@@ -125,7 +125,7 @@ func homes(env []string) (home, config string) {
 
 // decideTyped has a tool use decided that a typed prompt leads to, and reports it.
 func (o *launch) decideTyped(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
-	use.Session, use.Dialect = o.told.session, o.Dialect
+	use.Session, use.Dialect, use.OwnShell = o.told.session, o.Dialect, true
 	for _, e := range wrapper.Wanted(use.ID, use.Tool, "", use.Input) {
 		emit(o.Events, e)
 	}

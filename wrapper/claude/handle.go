@@ -113,7 +113,7 @@ func (o *launch) paused() bool { return o.Paused != nil && o.Paused() != "" }
 
 // begin records an open question.
 func (r *run) begin(id string, q *question) {
-	q.use.Session, q.use.Dialect = r.out.Session, r.o.Dialect
+	q.use.Session, q.use.Dialect, q.use.OwnShell = r.out.Session, r.o.Dialect, true
 	q.ctx, q.cancel = context.WithCancelCause(r.deciding)
 	r.pending[id] = q
 }
@@ -136,7 +136,7 @@ func (r *run) recordDenial(id string, e *entry, why error) string {
 	cancel(why)
 	use := permission.ToolUse{
 		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
-		Session: r.out.Session, Dialect: r.o.Dialect,
+		Session: r.out.Session, Dialect: r.o.Dialect, OwnShell: true,
 	}
 	a := decide(ctx, r.o.Decider, use)
 	if a.result.Reason == "" {
