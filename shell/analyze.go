@@ -30,9 +30,9 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 		f.Failed.stopped(line, err)
 		return f
 	}
-	w.leaves()
 	w.writtenThenRun()
 	w.throughLinks()
+	w.leaves()
 	f = w.facts
 	f.share()
 	w.free()

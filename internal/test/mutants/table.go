@@ -9,6 +9,24 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "what a line leaves in a shell that goes on counts", File: "permission/reading.go",
+		Old:  `!r.use.OwnShell,`,
+		New:  `false,`,
+		Test: "TestOwnShell",
+	},
+	{
+		Guard: "an exported variable that a program obeys is left", File: "shell/analyze_left.go",
+		Old:  `if inherits(v.Name) || `,
+		New:  `if `,
+		Test: "TestOwnShell",
+	},
+	{
+		Guard: "a part of a secret is not tested for emptiness", File: "shell/effect_secret.go",
+		Old:  `if words[i].secrecy() == derived {`,
+		New:  `if false {`,
+		Test: "TestSecretWords", Pkg: "./shell",
+	},
+	{
 		Guard: "an event with several decisions is not begun again", File: "hook/run.go",
 		Old:  `	if r.light = e.light(); r.light {`,
 		New:  `	if r.light = whole != nil || e.light(); r.light {`,
