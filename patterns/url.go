@@ -288,6 +288,21 @@ func canonical(host string) (string, bool) {
 	return name, name != "" && name[0] != '.' && !strings.Contains(name, "..")
 }
 
+// folding maps text as for a look-up, and leaves in it what stands around a host.
+var folding = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
+
+// FoldHost returns a text that may hold a host in lower case, without what URL parsers
+// skip, and with the letters, digits and dots for which resolvers take those of other
+// scripts: "evil\u3002com" is evil.com. It reports false if they disagree on the text.
+func FoldHost(text string) (string, bool) {
+	text = webText(text)
+	if isASCII(text) {
+		return strings.ToLower(text), true
+	}
+	folded, err := folding.ToUnicode(text)
+	return folded, err == nil
+}
+
 // asciiName accepts ASCII names that IDNA rejects but resolvers accept: with an
 // underscore or with a hyphen in an unusual place.
 func asciiName(name string) (string, bool) {

@@ -139,14 +139,39 @@ func (e *evaluation) confined(i int) bool {
 // tellsHost reports whether a command asks a host that its words name, other than
 // this machine.
 func tellsHost(does *shell.Action) bool {
-	return does != nil && does.Kind == shell.Command && does.Words[0].Known() && program.Is(path.Base(does.Words[0].Text), program.NamesHosts) &&
-		slices.ContainsFunc(does.Words[1:], namesHost)
+	if does == nil || does.Kind != shell.Command || !does.Words[0].Known() || !program.Is(path.Base(does.Words[0].Text), program.NamesHosts) {
+		return false
+	}
+	numbers := numbersOf(does)
+	for i := 1; i < len(does.Words); i++ {
+		if namesHost(&does.Words[i], slices.Contains(numbers, i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbersOf returns the indexes of the words that are numbers to options of a command.
+func numbersOf(does *shell.Action) (numbers []int) {
+	if does.Program == nil {
+		return nil
+	}
+	for _, a := range shell.ScanWords(does.Program, does.Words).Args {
+		if a.Kind == shell.ArgOption && a.Option.Effect == program.EffNumber {
+			numbers = append(numbers, a.ValueAt)
+		}
+	}
+	return numbers
 }
 
 // obeysRemote reports whether a command obeys a file that its words name on another
 // machine (kubectl get -f URL), so that a rule has to name its subcommand.
 func obeysRemote(does *shell.Action) bool {
 	return does != nil && does.Kind == shell.Command && does.Reach > 0 && slices.ContainsFunc(does.Words[1:], func(w shell.Word) bool {
+		text, _ := patterns.FoldHost(w.Text)
+		if rest, ok := afterScheme(text); ok && !localURL.MatchString(rest) {
+			return true
+		}
 		urls := strings.Split(w.Text, "://")[1:]
 		return len(urls) > 0 && len(w.Holes) > 0 || slices.ContainsFunc(urls, func(rest string) bool { return !localURL.MatchString(rest) })
 	})
@@ -169,45 +194,67 @@ func mayCarry(w *shell.Word) bool {
 	return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Kind == shell.AnyText || h.Kind == shell.Glob })
 }
 
-// hostFirst matches a reference that begins with a host: host.tld/path, host:5000/path
-// or user@host:path, possibly the value of an option.
-var hostFirst = lazyregexp.New(`^(?:-[A-Za-z]=?|--[a-z-]+=)?(?:[A-Za-z0-9_-]+(?:(?:\.[A-Za-z0-9_-]+)+(?::[0-9]+)?|:[0-9]+)/|[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:)`)
+// inOption matches what stands before the value of an option in the same word.
+var inOption = lazyregexp.New(`^(?:-[a-z]=?|--?[a-z0-9_.-]+=)? *`)
 
-// urlFirst matches a URL, possibly the value of an option; the group is what follows
-// the scheme. The names of buckets are no hosts.
-var urlFirst = lazyregexp.New(`^(?:--?[A-Za-z-]+=)?(?:[a-z0-9]+\+)?(?:https?|ssh|git|svn|oci|docker|ftps?|ldaps?)://(.*)$`)
+// hostFirst matches a folded reference that begins with a host: host.tld/path,
+// host:5000/path, [::1]:5000/path or user@host:path, possibly the value of an option.
+var hostFirst = lazyregexp.New(`^(?:-[a-z]=?|--?[a-z0-9_.-]+=)? *(?:[\pL\pM\pN_-]+(?:(?:\.[\pL\pM\pN_-]+)+\.?(?::[0-9]+)?|:[0-9]+)/|\[[0-9a-f.]*:[0-9a-f:.%]*\](?::[0-9]+)?/|[\pL\pM\pN._-]+@[\pL\pM\pN._-]+:)`)
+
+// urlFirst matches a folded URL, possibly the value of an option; the groups are the
+// scheme and what follows it. Parsers of URLs take https:host for https://host.
+var urlFirst = lazyregexp.New(`^(?:-[a-z]=?|--?[a-z0-9_.-]+=)? *(?:[a-z0-9]+\+)?(?:((?:http|ws|ftp)s?):[/\\]*([^/\\\s].*)|([a-z][a-z0-9.-]*)://(.*))$`)
+
+// noHosts lists the schemes that no host follows: names of buckets, and files.
+var noHosts = []string{"s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "wasb", "wasbs", "oss", "b2", "file", "unix", "dir"}
+
+// afterScheme returns what follows the scheme of a folded URL, where a host stands.
+func afterScheme(text string) (rest string, ok bool) {
+	switch m := urlFirst.FindStringSubmatch(text); {
+	case m == nil || slices.Contains(noHosts, m[3]):
+		return "", false
+	case m[1] != "":
+		return m[2], true
+	default:
+		return m[4], true
+	}
+}
 
 // startsWithHost reports whether a word is a reference that begins with a host other
 // than this machine and those that the program asks anyway.
 func startsWithHost(does *shell.Action, w *shell.Word) bool {
-	if url := urlFirst.FindStringSubmatch(w.Text); url != nil {
-		return !localURL.MatchString(url[1]) && !asksAnyway(does, patterns.NewURL(shell.Word{Text: "https://" + url[1]}).Host())
+	text, _ := patterns.FoldHost(w.Text)
+	if rest, ok := afterScheme(text); ok {
+		return !localURL.MatchString(rest) && !asksAnyway(does, patterns.NewURL(shell.Word{Text: "https://" + rest}).Host())
 	}
-	scp := does.Program != nil && does.Program.Special == "git" && hostAndPath.MatchString(w.Text)
-	return (scp || hostFirst.MatchString(w.Text)) && !localURL.MatchString(w.Text)
+	scp := does.Program != nil && does.Program.Special == "git" && hostAndPath.MatchString(text)
+	return (scp || hostFirst.MatchString(text)) && !localURL.MatchString(text)
 }
 
 // hostAndPath matches HOST:PATH, with which git names a repository: git-fetch(1).
-var hostAndPath = lazyregexp.New(`^(?:\[[^]/]*\]|[A-Za-z0-9._-]+):`)
+var hostAndPath = lazyregexp.New(`^(?:\[[^]/]*\]|[\pL\pM\pN._-]+):`)
 
 // namesHost reports whether a word may name a host outside the own network, which has
-// a dot or a colon in its name or address.
-func namesHost(w shell.Word) bool {
-	text := strings.ToLower(strings.TrimLeft(w.Text, "@"))
-	number, isAddress := addressNumber(text)
+// a dot or a colon in its name or address. A number that an option takes does not.
+func namesHost(w *shell.Word, number bool) bool {
+	text, folded := patterns.FoldHost(strings.TrimLeft(w.Text, "@"))
+	address, isAddress := addressNumber(text)
+	if !isAddress {
+		host, _, _ := strings.Cut(inOption.ReplaceAllString(text, ""), "/")
+		address, isAddress = addressNumber(host)
+	}
 	switch {
-	case len(w.Holes) > 0:
+	case len(w.Holes) > 0 || !folded:
 		return true
 	case text == "localhost", text == "::1", text == "0.0.0.0", strings.HasSuffix(text, ".localhost"):
 		return false
 	case strings.HasPrefix(text, "127."):
 		ip, err := netip.ParseAddr(text)
 		return err != nil || !ip.IsLoopback()
+	case isAddress:
+		return address>>24 != 127
 	}
-	if isAddress {
-		return number>>24 != 127
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil && text == w.Text {
+	if _, err := strconv.ParseFloat(w.Text, 64); err == nil && number {
 		return false // ping -i 0.2
 	}
 	return strings.ContainsAny(text, ".:")

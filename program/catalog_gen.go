@@ -4813,6 +4813,8 @@ func effectOf(word string) Effect {
 		return EffPairs
 	case "module":
 		return EffModule
+	case "number":
+		return EffNumber
 	case "opaque":
 		return EffOpaque
 	case "output":
@@ -5241,7 +5243,7 @@ var risks = [Risks][]Row{
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
 	77: {
-		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{With: "@*:*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
 	78: {
@@ -29986,24 +29988,24 @@ var options1245 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
-	{Names: names{"-m"}, Value: Required},
-	{Names: names{"-q"}, Value: Required},
-	{Names: names{"-w"}, Value: Required},
+	{Names: names{"-m"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-q"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-w"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-I"}},
 	{Names: names{"-T"}},
 	{Names: names{"-U"}},
-	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-p"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
-	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-g"}, Value: Required},
 	{Names: names{"-F"}},
 	{Names: names{"-d"}},
-	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-N"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}},
-	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-z"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-e"}},
 	{Names: names{"-A"}},
 	{Names: names{"-M"}, Value: Required},
@@ -33249,12 +33251,12 @@ var options1374 = []Option{
 }
 
 var options1375 = []Option{
-	{Names: names{"-c"}, Value: Required},
-	{Names: names{"-i"}, Value: Required},
-	{Names: names{"-w"}, Value: Required},
-	{Names: names{"-W"}, Value: Required},
-	{Names: names{"-s"}, Value: Required},
-	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-c"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-i"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-w"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-W"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-s"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-t"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-q"}},
 	{Names: names{"-n"}},
 	{Names: names{"-4"}},
@@ -33269,8 +33271,8 @@ var options1375 = []Option{
 	{Names: names{"-F"}, Value: Required},
 	{Names: names{"-I"}, Value: Required},
 	{Names: names{"-L"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-l"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-m"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-O"}},
 	{Names: names{"-p"}, Value: Required},
@@ -35289,9 +35291,9 @@ var options1482 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--askpass"}},
 	{Names: names{"-u"}, Value: Required},
-	{Names: names{"-r"}, Value: Required},
-	{Names: names{"-i"}, Value: Required},
-	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-r"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-i"}, Value: Required, Effect: EffNumber},
+	{Names: names{"-n"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
 	{Names: names{"-x"}},
@@ -35340,7 +35342,7 @@ var options1482 = []Option{
 	{Names: names{"--no-auth-warning"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
-	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-t"}, Value: Required, Effect: EffNumber},
 }
 
 var keys1483 = names{

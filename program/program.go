@@ -275,5 +275,6 @@ const (
 	EffTarget                        // the value is the target directory of Copy or Move (cp -t)
 	EffSystem                        // the system is changed (date -s); an allow is not proven, and the risk is at least moderate
 	EffGlob                          // the value is a pattern of names of files that are read below the operands; !PATTERN leaves them out, TYPE:PATTERN names them (rg -g, grep --include)
+	EffNumber                        // the value is a number, where other words of the program are hosts (ping -i)
 	EffTask                          // the value names tasks that are run, with commas between them (nx -t)
 )

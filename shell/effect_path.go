@@ -183,9 +183,21 @@ func remoteSource(w *Word) bool {
 	if len(w.Holes) > 0 && strings.Contains(text, ".git") { // the ? may have become a hole
 		return true
 	}
-	return strings.Contains(text, "://") ||
+	return strings.Contains(text, "://") || webScheme(text) >= 0 ||
 		strings.HasPrefix(text, "github.com/") || strings.HasPrefix(text, "gh:") ||
 		strings.Contains(text, ".git//") || strings.Contains(text, ".git?") || strings.Contains(text, ".git#") || strings.Contains(text, "/_git/")
+}
+
+// webScheme returns where the scheme of a URL without "//" ends, -1 if there is none:
+// parsers of URLs take https:host for https://host.
+func webScheme(text string) int {
+	lower := strings.ToLower(text)
+	for _, scheme := range []string{"http:", "https:"} {
+		if at := strings.Index(lower, scheme); at >= 0 && at+len(scheme) < len(text) {
+			return at + len(scheme) - 1
+		}
+	}
+	return -1
 }
 
 func (e *effector) fetch(url Word, reason string) {

@@ -122,7 +122,7 @@ func (e *effector) deno() {
 		return
 	}
 	name := e.words[e.operands[0]].Text
-	for _, scheme := range []string{"http://", "https://", "npm:", "jsr:", "data:", "blob:"} {
+	for _, scheme := range []string{"http:", "https:", "npm:", "jsr:", "data:", "blob:"} {
 		if strings.HasPrefix(strings.ToLower(name), scheme) {
 			e.apartLate(causeFetchesProgram, "deno")
 		}

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // urls records the fetches of words that are URLs, or end in one behind =, + or @
@@ -72,7 +74,11 @@ func (e *effector) fetches(url *Word) bool {
 
 // urlIn returns the URL of another machine at the end of a word.
 func urlIn(w Word) (Word, bool) {
+	w = withoutBreaks(w)
 	at := strings.Index(w.Text, "://")
+	if at <= 0 {
+		at = webScheme(w.Text)
+	}
 	if at <= 0 || strings.ContainsAny(w.Text, " \t\n") {
 		return Word{}, false
 	}
@@ -81,13 +87,29 @@ func urlIn(w Word) (Word, bool) {
 		from--
 	}
 	scheme := w.Text[from:at]
-	if from == at || scheme == "file" || from > 0 && strings.IndexByte("=+@", w.Text[from-1]) < 0 {
+	if from == at || strings.EqualFold(scheme, "file") || from > 0 && strings.IndexByte("=+@", w.Text[from-1]) < 0 {
 		return Word{}, false
 	}
 	if slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.At <= at }) {
 		return Word{}, false
 	}
 	return cutWord(w, from), true
+}
+
+// spacedURL matches a URL with spaces around it, possibly the value of an option.
+var spacedURL = lazyregexp.New(`^ *(-[\w.-]+=)? *((?i:https?):[^ ]+) *$`)
+
+// withoutBreaks returns a word without what parsers of URLs skip, if it then is a URL:
+// spaces around it, tabs and ends of lines.
+func withoutBreaks(w Word) Word {
+	if len(w.Holes) > 0 || !strings.ContainsAny(w.Text, " \t\n\r") {
+		return w
+	}
+	text := strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(w.Text)
+	if m := spacedURL.FindStringSubmatch(text); m != nil && strings.Count(text, "://") <= 1 {
+		w.Text = m[1] + m[2]
+	}
+	return w
 }
 
 // followers lists the programs that follow redirects: with one of these options, or
@@ -184,12 +206,14 @@ func savedAs(urls []Word) []Word {
 func eachHost(text string, add func(string)) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n,;='\"()|", r) }) {
 		scheme, authority, url := strings.Cut(part, "://")
-		if !url {
+		if at := webScheme(part); !url && at >= 0 {
+			authority, url = strings.TrimLeft(part[at+1:], `/\`), true
+		} else if !url {
 			authority = part
-		} else if strings.HasPrefix(scheme, "http") {
-			authority = strings.TrimLeft(authority, "/")
+		} else if strings.HasPrefix(strings.ToLower(scheme), "http") {
+			authority = strings.TrimLeft(authority, `/\`)
 		}
-		if name, _, _ := strings.Cut(authority, "/"); name != "" && (url || strings.ContainsAny(name, ".:")) && strings.Trim(name, ".") != "" {
+		if name, _, _ := strings.Cut(authority, "/"); name != "" && (url || strings.ContainsAny(name, ".:\u3002\uff0e\uff61")) && strings.Trim(name, ".") != "" {
 			add("http://" + authority)
 		}
 	}
