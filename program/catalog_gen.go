@@ -25,3841 +25,3841 @@ func find(name string) *Program {
 		return &programs[7]
 	case "R":
 		return &programs[8]
-	case "littler":
-		return &programs[9]
 	case "ab":
-		return &programs[10]
+		return &programs[9]
 	case "wrk":
-		return &programs[11]
+		return &programs[10]
 	case "hey":
-		return &programs[12]
+		return &programs[11]
 	case "siege":
-		return &programs[13]
+		return &programs[12]
 	case "bombardier":
-		return &programs[14]
+		return &programs[13]
 	case "vegeta":
-		return &programs[15]
+		return &programs[14]
 	case "oha":
-		return &programs[16]
+		return &programs[15]
 	case "autocannon":
-		return &programs[17]
+		return &programs[16]
 	case "ack":
-		return &programs[18]
+		return &programs[17]
 	case "acpi":
-		return &programs[19]
+		return &programs[18]
 	case "ag":
-		return &programs[20]
+		return &programs[19]
 	case "agent-wrapper":
-		return &programs[21]
+		return &programs[20]
 	case "alias":
-		return &programs[22]
+		return &programs[21]
 	case "ansible":
-		return &programs[23]
+		return &programs[22]
 	case "ansible-playbook":
-		return &programs[24]
+		return &programs[23]
 	case "ansible-lint":
-		return &programs[25]
+		return &programs[24]
 	case "ansible-vault":
-		return &programs[26]
+		return &programs[25]
 	case "apk":
-		return &programs[27]
+		return &programs[26]
 	case "apropos":
-		return &programs[28]
+		return &programs[27]
 	case "apt":
-		return &programs[29]
+		return &programs[28]
 	case "apt-get":
-		return &programs[30]
+		return &programs[29]
 	case "aptitude":
-		return &programs[31]
+		return &programs[30]
 	case "apt-cache":
-		return &programs[32]
+		return &programs[31]
 	case "apt-file":
-		return &programs[33]
+		return &programs[32]
 	case "nala":
-		return &programs[34]
+		return &programs[33]
 	case "apt-key":
-		return &programs[35]
+		return &programs[34]
 	case "apt-mark":
-		return &programs[36]
+		return &programs[35]
 	case "ar":
-		return &programs[37]
+		return &programs[36]
 	case "arch":
-		return &programs[38]
+		return &programs[37]
 	case "argocd":
-		return &programs[39]
+		return &programs[38]
 	case "aria2c":
-		return &programs[40]
+		return &programs[39]
 	case "arp":
-		return &programs[41]
+		return &programs[40]
 	case "asdf":
-		return &programs[42]
+		return &programs[41]
 	case "ash":
-		return &programs[43]
+		return &programs[42]
 	case "mksh":
-		return &programs[44]
+		return &programs[43]
 	case "ksh93":
-		return &programs[45]
+		return &programs[44]
 	case "rbash":
-		return &programs[46]
+		return &programs[45]
 	case "rzsh":
-		return &programs[47]
+		return &programs[46]
 	case "yash":
-		return &programs[48]
+		return &programs[47]
 	case "posh":
-		return &programs[49]
+		return &programs[48]
 	case "ast-grep":
-		return &programs[50]
+		return &programs[49]
 	case "at":
-		return &programs[51]
+		return &programs[50]
 	case "batch":
-		return &programs[52]
+		return &programs[51]
 	case "atop":
-		return &programs[53]
+		return &programs[52]
 	case "autoload":
-		return &programs[54]
+		return &programs[53]
 	case "autopep8":
-		return &programs[55]
+		return &programs[54]
 	case "yapf":
-		return &programs[56]
+		return &programs[55]
 	case "autoflake":
-		return &programs[57]
+		return &programs[56]
 	case "pyupgrade":
-		return &programs[58]
+		return &programs[57]
 	case "add-trailing-comma":
-		return &programs[59]
+		return &programs[58]
 	case "docformatter":
-		return &programs[60]
+		return &programs[59]
 	case "ssort":
-		return &programs[61]
+		return &programs[60]
 	case "usort":
-		return &programs[62]
+		return &programs[61]
 	case "blacken-docs":
-		return &programs[63]
+		return &programs[62]
 	case "djlint":
-		return &programs[64]
+		return &programs[63]
 	case "djhtml":
-		return &programs[65]
+		return &programs[64]
 	case "autossh":
-		return &programs[66]
+		return &programs[65]
 	case "ava":
-		return &programs[67]
+		return &programs[66]
 	case "tap":
-		return &programs[68]
+		return &programs[67]
 	case "jasmine":
-		return &programs[69]
+		return &programs[68]
 	case "karma":
-		return &programs[70]
+		return &programs[69]
 	case "uvu":
-		return &programs[71]
+		return &programs[70]
 	case "zora":
-		return &programs[72]
+		return &programs[71]
 	case "qunit":
-		return &programs[73]
+		return &programs[72]
 	case "wtr":
-		return &programs[74]
+		return &programs[73]
 	case "nyc":
-		return &programs[75]
+		return &programs[74]
 	case "c8":
-		return &programs[76]
+		return &programs[75]
 	case "istanbul":
-		return &programs[77]
+		return &programs[76]
 	case "codecov":
-		return &programs[78]
+		return &programs[77]
 	case "coveralls":
-		return &programs[79]
+		return &programs[78]
 	case "testcafe":
-		return &programs[80]
+		return &programs[79]
 	case "nightwatch":
-		return &programs[81]
+		return &programs[80]
 	case "webdriverio":
-		return &programs[82]
+		return &programs[81]
 	case "wdio":
-		return &programs[83]
+		return &programs[82]
 	case "cucumber-js":
-		return &programs[84]
+		return &programs[83]
 	case "storybook":
-		return &programs[85]
+		return &programs[84]
 	case "start-storybook":
-		return &programs[86]
+		return &programs[85]
 	case "chromatic":
-		return &programs[87]
+		return &programs[86]
 	case "percy":
-		return &programs[88]
+		return &programs[87]
 	case "lhci":
-		return &programs[89]
+		return &programs[88]
 	case "lighthouse":
-		return &programs[90]
+		return &programs[89]
 	case "pa11y":
-		return &programs[91]
+		return &programs[90]
 	case "web-test-runner":
-		return &programs[92]
+		return &programs[91]
 	case "detox":
-		return &programs[93]
+		return &programs[92]
 	case "appium":
-		return &programs[94]
+		return &programs[93]
 	case "newman":
-		return &programs[95]
+		return &programs[94]
 	case "k6":
-		return &programs[96]
+		return &programs[95]
 	case "artillery":
-		return &programs[97]
+		return &programs[96]
 	case "checkly":
-		return &programs[98]
+		return &programs[97]
 	case "awk":
-		return &programs[99]
+		return &programs[98]
 	case "gawk":
-		return &programs[100]
+		return &programs[99]
 	case "mawk":
-		return &programs[101]
+		return &programs[100]
 	case "aws":
-		return &programs[102]
+		return &programs[101]
 	case "awscli":
-		return &programs[103]
+		return &programs[102]
 	case "az":
-		return &programs[104]
+		return &programs[103]
 	case "azure.cli":
-		return &programs[105]
+		return &programs[104]
 	case "b2sum":
-		return &programs[106]
+		return &programs[105]
 	case "md5sum":
-		return &programs[107]
+		return &programs[106]
 	case "sha1sum":
-		return &programs[108]
+		return &programs[107]
 	case "sha224sum":
-		return &programs[109]
+		return &programs[108]
 	case "sha256sum":
-		return &programs[110]
+		return &programs[109]
 	case "sha384sum":
-		return &programs[111]
+		return &programs[110]
 	case "sha512sum":
-		return &programs[112]
+		return &programs[111]
 	case "badblocks":
-		return &programs[113]
+		return &programs[112]
 	case "bandit":
-		return &programs[114]
+		return &programs[113]
 	case "base64":
-		return &programs[115]
+		return &programs[114]
 	case "base32":
-		return &programs[116]
+		return &programs[115]
 	case "basename":
-		return &programs[117]
+		return &programs[116]
 	case "basenc":
-		return &programs[118]
+		return &programs[117]
 	case "bash":
-		return &programs[119]
+		return &programs[118]
 	case "sh":
-		return &programs[120]
+		return &programs[119]
 	case "dash":
-		return &programs[121]
+		return &programs[120]
 	case "zsh":
-		return &programs[122]
+		return &programs[121]
 	case "ksh":
-		return &programs[123]
+		return &programs[122]
 	case "bat":
-		return &programs[124]
+		return &programs[123]
 	case "batcat":
-		return &programs[125]
+		return &programs[124]
 	case "bats":
-		return &programs[126]
+		return &programs[125]
 	case "bazel":
-		return &programs[127]
+		return &programs[126]
 	case "bazelisk":
-		return &programs[128]
+		return &programs[127]
 	case "bc":
-		return &programs[129]
+		return &programs[128]
 	case "bcp":
-		return &programs[130]
+		return &programs[129]
 	case "mosquitto_pub":
-		return &programs[131]
+		return &programs[130]
 	case "mosquitto_sub":
-		return &programs[132]
+		return &programs[131]
 	case "bg":
-		return &programs[133]
+		return &programs[132]
 	case "fg":
-		return &programs[134]
+		return &programs[133]
 	case "bind":
-		return &programs[135]
+		return &programs[134]
 	case "bindfs":
-		return &programs[136]
+		return &programs[135]
 	case "sshfs":
-		return &programs[137]
+		return &programs[136]
 	case "encfs":
-		return &programs[138]
+		return &programs[137]
 	case "gocryptfs":
-		return &programs[139]
+		return &programs[138]
 	case "cryfs":
-		return &programs[140]
+		return &programs[139]
 	case "unionfs":
-		return &programs[141]
+		return &programs[140]
 	case "unionfs-fuse":
-		return &programs[142]
+		return &programs[141]
 	case "mergerfs":
-		return &programs[143]
+		return &programs[142]
 	case "squashfuse":
-		return &programs[144]
+		return &programs[143]
 	case "fuse-overlayfs":
-		return &programs[145]
+		return &programs[144]
 	case "archivemount":
-		return &programs[146]
+		return &programs[145]
 	case "fuseiso":
-		return &programs[147]
+		return &programs[146]
 	case "fuse2fs":
-		return &programs[148]
+		return &programs[147]
 	case "s3fs":
-		return &programs[149]
+		return &programs[148]
 	case "gcsfuse":
-		return &programs[150]
+		return &programs[149]
 	case "curlftpfs":
-		return &programs[151]
+		return &programs[150]
 	case "ntfs-3g":
-		return &programs[152]
+		return &programs[151]
 	case "systemd-mount":
-		return &programs[153]
+		return &programs[152]
 	case "systemd-umount":
-		return &programs[154]
+		return &programs[153]
 	case "pivot_root":
-		return &programs[155]
+		return &programs[154]
 	case "mount.nfs":
-		return &programs[156]
+		return &programs[155]
 	case "mount.cifs":
-		return &programs[157]
+		return &programs[156]
 	case "mount.fuse":
-		return &programs[158]
+		return &programs[157]
 	case "mount.fuse3":
-		return &programs[159]
+		return &programs[158]
 	case "mount_nfs":
-		return &programs[160]
+		return &programs[159]
 	case "mount_smbfs":
-		return &programs[161]
+		return &programs[160]
 	case "mount_9p":
-		return &programs[162]
+		return &programs[161]
 	case "biome":
-		return &programs[163]
+		return &programs[162]
 	case "rome":
-		return &programs[164]
+		return &programs[163]
 	case "oxlint":
-		return &programs[165]
+		return &programs[164]
 	case "oxfmt":
-		return &programs[166]
+		return &programs[165]
 	case "dprint":
-		return &programs[167]
+		return &programs[166]
 	case "standardjs":
-		return &programs[168]
+		return &programs[167]
 	case "tslint":
-		return &programs[169]
+		return &programs[168]
 	case "jscs":
-		return &programs[170]
+		return &programs[169]
 	case "csslint":
-		return &programs[171]
+		return &programs[170]
 	case "htmlhint":
-		return &programs[172]
+		return &programs[171]
 	case "markdownlint-cli2":
-		return &programs[173]
+		return &programs[172]
 	case "remark":
-		return &programs[174]
+		return &programs[173]
 	case "alex":
-		return &programs[175]
+		return &programs[174]
 	case "textlint":
-		return &programs[176]
+		return &programs[175]
 	case "cspell":
-		return &programs[177]
+		return &programs[176]
 	case "knip":
-		return &programs[178]
+		return &programs[177]
 	case "dependency-cruiser":
-		return &programs[179]
+		return &programs[178]
 	case "depcruise":
-		return &programs[180]
+		return &programs[179]
 	case "npm-check":
-		return &programs[181]
+		return &programs[180]
 	case "npm-check-updates":
-		return &programs[182]
+		return &programs[181]
 	case "ncu":
-		return &programs[183]
+		return &programs[182]
 	case "size-limit":
-		return &programs[184]
+		return &programs[183]
 	case "bundlesize":
-		return &programs[185]
+		return &programs[184]
 	case "publint":
-		return &programs[186]
+		return &programs[185]
 	case "attw":
-		return &programs[187]
+		return &programs[186]
 	case "syncpack":
-		return &programs[188]
+		return &programs[187]
 	case "sort-package-json":
-		return &programs[189]
+		return &programs[188]
 	case "commitlint":
-		return &programs[190]
+		return &programs[189]
 	case "ls-lint":
-		return &programs[191]
+		return &programs[190]
 	case "secretlint":
-		return &programs[192]
+		return &programs[191]
 	case "sherif":
-		return &programs[193]
+		return &programs[192]
 	case "typedoc":
-		return &programs[194]
+		return &programs[193]
 	case "api-extractor":
-		return &programs[195]
+		return &programs[194]
 	case "license-checker":
-		return &programs[196]
+		return &programs[195]
 	case "tsd":
-		return &programs[197]
+		return &programs[196]
 	case "type-coverage":
-		return &programs[198]
+		return &programs[197]
 	case "ts-prune":
-		return &programs[199]
+		return &programs[198]
 	case "unimported":
-		return &programs[200]
+		return &programs[199]
 	case "sql-formatter":
-		return &programs[201]
+		return &programs[200]
 	case "lint-staged":
-		return &programs[202]
+		return &programs[201]
 	case "taplo":
-		return &programs[203]
+		return &programs[202]
 	case "buf-lint":
-		return &programs[204]
+		return &programs[203]
 	case "black":
-		return &programs[205]
+		return &programs[204]
 	case "blkid":
-		return &programs[206]
+		return &programs[205]
 	case "bootctl":
-		return &programs[207]
+		return &programs[206]
 	case "borg":
-		return &programs[208]
+		return &programs[207]
 	case "borgbackup":
-		return &programs[209]
+		return &programs[208]
 	case "bq":
-		return &programs[210]
+		return &programs[209]
 	case "break":
-		return &programs[211]
+		return &programs[210]
 	case "continue":
-		return &programs[212]
+		return &programs[211]
 	case "shift":
-		return &programs[213]
+		return &programs[212]
 	case "brew":
-		return &programs[214]
+		return &programs[213]
 	case "btop":
-		return &programs[215]
+		return &programs[214]
 	case "btrfs":
-		return &programs[216]
+		return &programs[215]
 	case "lvcreate":
-		return &programs[217]
+		return &programs[216]
 	case "vgcreate":
-		return &programs[218]
+		return &programs[217]
 	case "pvcreate":
-		return &programs[219]
+		return &programs[218]
 	case "fsck":
-		return &programs[220]
+		return &programs[219]
 	case "e2fsck":
-		return &programs[221]
+		return &programs[220]
 	case "resize2fs":
-		return &programs[222]
+		return &programs[221]
 	case "hdparm":
-		return &programs[223]
+		return &programs[222]
 	case "fsck.ext4":
-		return &programs[224]
+		return &programs[223]
 	case "buf":
-		return &programs[225]
+		return &programs[224]
 	case "buildah":
-		return &programs[226]
+		return &programs[225]
 	case "builtin":
-		return &programs[227]
+		return &programs[226]
 	case "bumpversion":
-		return &programs[228]
+		return &programs[227]
 	case "bump2version":
-		return &programs[229]
+		return &programs[228]
 	case "bump-my-version":
-		return &programs[230]
+		return &programs[229]
 	case "cz":
-		return &programs[231]
+		return &programs[230]
 	case "commitizen":
-		return &programs[232]
+		return &programs[231]
 	case "towncrier":
-		return &programs[233]
+		return &programs[232]
 	case "mutmut":
-		return &programs[234]
+		return &programs[233]
 	case "fixit":
-		return &programs[235]
+		return &programs[234]
 	case "jupytext":
-		return &programs[236]
+		return &programs[235]
 	case "bun":
-		return &programs[237]
+		return &programs[236]
 	case "bundle":
-		return &programs[238]
+		return &programs[237]
 	case "bundler":
-		return &programs[239]
+		return &programs[238]
 	case "bunx":
-		return &programs[240]
+		return &programs[239]
 	case "busctl":
-		return &programs[241]
+		return &programs[240]
 	case "busybox":
-		return &programs[242]
+		return &programs[241]
 	case "toybox":
-		return &programs[243]
+		return &programs[242]
 	case "bw":
-		return &programs[244]
+		return &programs[243]
 	case "bwrap":
-		return &programs[245]
+		return &programs[244]
 	case "bye":
-		return &programs[246]
-	case "bzip2":
-		return &programs[247]
-	case "bunzip2":
-		return &programs[248]
-	case "bzmore":
-		return &programs[249]
-	case "c++filt":
-		return &programs[250]
-	case "addr2line":
-		return &programs[251]
-	case "llvm-nm":
-		return &programs[252]
-	case "llvm-objdump":
-		return &programs[253]
-	case "llvm-readelf":
-		return &programs[254]
-	case "dwarfdump":
-		return &programs[255]
-	case "cProfile":
-		return &programs[256]
-	case "profile":
-		return &programs[257]
-	case "pdb":
-		return &programs[258]
-	case "runpy":
-		return &programs[259]
-	case "doctest":
-		return &programs[260]
-	case "viztracer":
-		return &programs[261]
-	case "kernprof":
-		return &programs[262]
-	case "memray":
-		return &programs[263]
-	case "scalene":
-		return &programs[264]
-	case "pyinstrument":
-		return &programs[265]
-	case "py-spy":
-		return &programs[266]
-	case "debugpy":
-		return &programs[267]
-	case "ipdb":
-		return &programs[268]
-	case "caffeinate":
-		return &programs[269]
-	case "caller":
-		return &programs[270]
-	case "capsh":
-		return &programs[271]
-	case "cargo":
-		return &programs[272]
-	case "cat":
-		return &programs[273]
-	case "catchsegv":
-		return &programs[274]
-	case "eatmydata":
-		return &programs[275]
-	case "unbuffer":
-		return &programs[276]
-	case "noglob":
-		return &programs[277]
-	case "nocorrect":
-		return &programs[278]
-	case "chronic":
-		return &programs[279]
-	case "ifne":
-		return &programs[280]
-	case "tini":
-		return &programs[281]
-	case "dumb-init":
-		return &programs[282]
-	case "with-contenv":
-		return &programs[283]
-	case "cd":
-		return &programs[284]
-	case "cdk":
-		return &programs[285]
-	case "cdktf":
-		return &programs[286]
-	case "ceph":
-		return &programs[287]
-	case "cgexec":
-		return &programs[288]
-	case "chattr":
-		return &programs[289]
-	case "setfacl":
-		return &programs[290]
-	case "chcon":
-		return &programs[291]
-	case "chdir":
-		return &programs[292]
-	case "check-manifest":
-		return &programs[293]
-	case "chg":
-		return &programs[294]
-	case "chgrp":
-		return &programs[295]
-	case "chmod":
-		return &programs[296]
-	case "chown":
-		return &programs[297]
-	case "chpst":
-		return &programs[298]
-	case "chronyc":
-		return &programs[299]
-	case "chroot":
-		return &programs[300]
-	case "chrt":
-		return &programs[301]
-	case "cksum":
-		return &programs[302]
-	case "sum":
-		return &programs[303]
-	case "clang-format":
-		return &programs[304]
-	case "clang-format-14":
-		return &programs[305]
-	case "clang-format-15":
-		return &programs[306]
-	case "clang-format-16":
-		return &programs[307]
-	case "clang-format-17":
-		return &programs[308]
-	case "clang-format-18":
-		return &programs[309]
-	case "clear":
-		return &programs[310]
-	case "cloc":
-		return &programs[311]
-	case "cmake":
-		return &programs[312]
-	case "cmp":
-		return &programs[313]
-	case "cnpm":
-		return &programs[314]
-	case "tnpm":
-		return &programs[315]
-	case "code":
-		return &programs[316]
-	case "codesign":
-		return &programs[317]
-	case "codespell":
-		return &programs[318]
-	case "colordiff":
-		return &programs[319]
-	case "gdiff":
-		return &programs[320]
-	case "colrm":
-		return &programs[321]
-	case "column":
-		return &programs[322]
-	case "comm":
-		return &programs[323]
-	case "command":
-		return &programs[324]
-	case "command-not-found":
-		return &programs[325]
-	case "compgen":
-		return &programs[326]
-	case "complete":
-		return &programs[327]
-	case "compopt":
-		return &programs[328]
-	case "composer":
-		return &programs[329]
-	case "composer.phar":
-		return &programs[330]
-	case "concurrently":
-		return &programs[331]
-	case "conda":
-		return &programs[332]
-	case "mamba":
-		return &programs[333]
-	case "consul":
-		return &programs[334]
-	case "convert":
-		return &programs[335]
-	case "magick":
-		return &programs[336]
-	case "mogrify":
-		return &programs[337]
-	case "composite":
-		return &programs[338]
-	case "montage":
-		return &programs[339]
-	case "compare":
-		return &programs[340]
-	case "gm":
-		return &programs[341]
-	case "vips":
-		return &programs[342]
-	case "cwebp":
-		return &programs[343]
-	case "dwebp":
-		return &programs[344]
-	case "pngquant":
-		return &programs[345]
-	case "optipng":
-		return &programs[346]
-	case "jpegoptim":
-		return &programs[347]
-	case "rsvg-convert":
-		return &programs[348]
-	case "inkscape":
-		return &programs[349]
-	case "gs":
-		return &programs[350]
-	case "pdftk":
-		return &programs[351]
-	case "qpdf":
-		return &programs[352]
-	case "pdfunite":
-		return &programs[353]
-	case "wkhtmltopdf":
-		return &programs[354]
-	case "exiftool":
-		return &programs[355]
-	case "sox":
-		return &programs[356]
-	case "lame":
-		return &programs[357]
-	case "flac":
-		return &programs[358]
-	case "opusenc":
-		return &programs[359]
-	case "potrace":
-		return &programs[360]
-	case "plantuml":
-		return &programs[361]
-	case "mmdc":
-		return &programs[362]
-	case "d2":
-		return &programs[363]
-	case "pdflatex":
-		return &programs[364]
-	case "xelatex":
-		return &programs[365]
-	case "lualatex":
-		return &programs[366]
-	case "latex":
-		return &programs[367]
-	case "tex":
-		return &programs[368]
-	case "bibtex":
-		return &programs[369]
-	case "biber":
-		return &programs[370]
-	case "makeindex":
-		return &programs[371]
-	case "tectonic":
-		return &programs[372]
-	case "typst":
-		return &programs[373]
-	case "asciidoctor":
-		return &programs[374]
-	case "asciidoc":
-		return &programs[375]
-	case "groff":
-		return &programs[376]
-	case "troff":
-		return &programs[377]
-	case "nroff":
-		return &programs[378]
-	case "soffice":
-		return &programs[379]
-	case "libreoffice":
-		return &programs[380]
-	case "unoconv":
-		return &programs[381]
-	case "calibre":
-		return &programs[382]
-	case "ebook-convert":
-		return &programs[383]
-	case "antiword":
-		return &programs[384]
-	case "catdoc":
-		return &programs[385]
-	case "docx2txt":
-		return &programs[386]
-	case "xlsx2csv":
-		return &programs[387]
-	case "csvtool":
-		return &programs[388]
-	case "openscad":
-		return &programs[389]
-	case "blender":
-		return &programs[390]
-	case "stl2gcode":
-		return &programs[391]
-	case "coredumpctl":
-		return &programs[392]
-	case "corepack":
-		return &programs[393]
-	case "corosync-cfgtool":
-		return &programs[394]
-	case "coverage":
-		return &programs[395]
-	case "cowsay":
-		return &programs[396]
-	case "cowthink":
-		return &programs[397]
-	case "cp":
-		return &programs[398]
-	case "cpack":
-		return &programs[399]
-	case "cpio":
-		return &programs[400]
-	case "cpp":
-		return &programs[401]
-	case "cppcheck":
-		return &programs[402]
-	case "cqlsh":
-		return &programs[403]
-	case "clickhouse-client":
-		return &programs[404]
-	case "crane":
-		return &programs[405]
-	case "crictl":
-		return &programs[406]
-	case "crontab":
-		return &programs[407]
-	case "cross-env":
-		return &programs[408]
-	case "cross-env-shell":
-		return &programs[409]
-	case "cryptsetup":
-		return &programs[410]
-	case "csh":
-		return &programs[411]
-	case "tcsh":
-		return &programs[412]
-	case "csplit":
-		return &programs[413]
-	case "ctags":
-		return &programs[414]
-	case "universal-ctags":
-		return &programs[415]
-	case "ctags-universal":
-		return &programs[416]
-	case "exuberant-ctags":
-		return &programs[417]
-	case "ctags-exuberant":
-		return &programs[418]
-	case "ctest":
-		return &programs[419]
-	case "curl":
-		return &programs[420]
-	case "cut":
-		return &programs[421]
-	case "cypress":
-		return &programs[422]
-	case "date":
-		return &programs[423]
-	case "dbus-launch":
-		return &programs[424]
-	case "dbus-run-session":
-		return &programs[425]
-	case "dc":
-		return &programs[426]
-	case "dc3dd":
-		return &programs[427]
-	case "dcfldd":
-		return &programs[428]
-	case "mkdosfs":
-		return &programs[429]
-	case "mkfs.bfs":
-		return &programs[430]
-	case "mkfs.cramfs":
-		return &programs[431]
-	case "mkfs.exfat":
-		return &programs[432]
-	case "mkfs.f2fs":
-		return &programs[433]
-	case "mkfs.jfs":
-		return &programs[434]
-	case "mkfs.minix":
-		return &programs[435]
-	case "mkfs.msdos":
-		return &programs[436]
-	case "mkfs.reiserfs":
-		return &programs[437]
-	case "mkntfs":
-		return &programs[438]
-	case "newfs":
-		return &programs[439]
-	case "dd":
-		return &programs[440]
-	case "declare":
-		return &programs[441]
-	case "typeset":
-		return &programs[442]
-	case "local":
-		return &programs[443]
-	case "readonly":
-		return &programs[444]
-	case "defaults":
-		return &programs[445]
-	case "delta":
-		return &programs[446]
-	case "delv":
-		return &programs[447]
-	case "deno":
-		return &programs[448]
-	case "depcheck":
-		return &programs[449]
-	case "df":
-		return &programs[450]
-	case "diff":
-		return &programs[451]
-	case "diff3":
-		return &programs[452]
-	case "diffstat":
-		return &programs[453]
-	case "difft":
-		return &programs[454]
-	case "difftastic":
-		return &programs[455]
-	case "diff-so-fancy":
-		return &programs[456]
-	case "icdiff":
-		return &programs[457]
-	case "sd":
-		return &programs[458]
-	case "choose":
-		return &programs[459]
-	case "gron":
-		return &programs[460]
-	case "fx":
-		return &programs[461]
-	case "jo":
-		return &programs[462]
-	case "jc":
-		return &programs[463]
-	case "dasel":
-		return &programs[464]
-	case "xsv":
-		return &programs[465]
-	case "qsv":
-		return &programs[466]
-	case "csvcut":
-		return &programs[467]
-	case "csvgrep":
-		return &programs[468]
-	case "csvlook":
-		return &programs[469]
-	case "in2csv":
-		return &programs[470]
-	case "mlr":
-		return &programs[471]
-	case "htmlq":
-		return &programs[472]
-	case "pup":
-		return &programs[473]
-	case "tomlq":
-		return &programs[474]
-	case "gum":
-		return &programs[475]
-	case "glow":
-		return &programs[476]
-	case "grex":
-		return &programs[477]
-	case "tldr":
-		return &programs[478]
-	case "shellspec":
-		return &programs[479]
-	case "actionlint":
-		return &programs[480]
-	case "act":
-		return &programs[481]
-	case "gitleaks":
-		return &programs[482]
-	case "trufflehog":
-		return &programs[483]
-	case "detect-secrets":
-		return &programs[484]
-	case "cscope":
-		return &programs[485]
-	case "comby":
-		return &programs[486]
-	case "jscodeshift":
-		return &programs[487]
-	case "claude":
-		return &programs[488]
-	case "codex":
-		return &programs[489]
-	case "gemini":
-		return &programs[490]
-	case "aider":
-		return &programs[491]
-	case "llm":
-		return &programs[492]
-	case "ollama":
-		return &programs[493]
-	case "goose":
-		return &programs[494]
-	case "opencode":
-		return &programs[495]
-	case "copilot":
-		return &programs[496]
-	case "lazygit":
-		return &programs[497]
-	case "gitui":
-		return &programs[498]
-	case "tig":
-		return &programs[499]
-	case "watchman":
-		return &programs[500]
-	case "dig":
-		return &programs[501]
-	case "dir":
-		return &programs[502]
-	case "dircolors":
-		return &programs[503]
-	case "direnv":
-		return &programs[504]
-	case "dirname":
-		return &programs[505]
-	case "dirs":
-		return &programs[506]
-	case "diskutil":
-		return &programs[507]
-	case "disown":
-		return &programs[508]
-	case "dlv":
-		return &programs[509]
-	case "dmesg":
-		return &programs[510]
-	case "dmidecode":
-		return &programs[511]
-	case "dmsetup":
-		return &programs[512]
-	case "dmypy":
-		return &programs[513]
-	case "dnf":
-		return &programs[514]
-	case "yum":
-		return &programs[515]
-	case "microdnf":
-		return &programs[516]
-	case "doas":
-		return &programs[517]
-	case "doc8":
-		return &programs[518]
-	case "docker":
-		return &programs[519]
-	case "podman":
-		return &programs[520]
-	case "nerdctl":
-		return &programs[521]
-	case "docker-compose":
-		return &programs[522]
-	case "doctl":
-		return &programs[523]
-	case "dos2unix":
-		return &programs[524]
-	case "unix2dos":
-		return &programs[525]
-	case "mac2unix":
-		return &programs[526]
-	case "dot":
-		return &programs[527]
-	case "neato":
-		return &programs[528]
-	case "twopi":
-		return &programs[529]
-	case "circo":
-		return &programs[530]
-	case "fdp":
-		return &programs[531]
-	case "sfdp":
-		return &programs[532]
-	case "patchwork":
-		return &programs[533]
-	case "osage":
-		return &programs[534]
-	case "dotenv":
-		return &programs[535]
-	case "dotnet":
-		return &programs[536]
-	case "dpkg":
-		return &programs[537]
-	case "dpkg-deb":
-		return &programs[538]
-	case "dpkg-query":
-		return &programs[539]
-	case "drill":
-		return &programs[540]
-	case "dropdb":
-		return &programs[541]
-	case "dropuser":
-		return &programs[542]
-	case "dscl":
-		return &programs[543]
-	case "dstat":
-		return &programs[544]
-	case "lsscsi":
-		return &programs[545]
-	case "lvdisplay":
-		return &programs[546]
-	case "mdls":
-		return &programs[547]
-	case "modinfo":
-		return &programs[548]
-	case "pvdisplay":
-		return &programs[549]
-	case "vgdisplay":
-		return &programs[550]
-	case "du":
-		return &programs[551]
-	case "dust":
-		return &programs[552]
-	case "duf":
-		return &programs[553]
-	case "procs":
-		return &programs[554]
-	case "dzdo":
-		return &programs[555]
-	case "echo":
-		return &programs[556]
-	case "ed":
-		return &programs[557]
-	case "red":
-		return &programs[558]
-	case "eksctl":
-		return &programs[559]
-	case "elfedit":
-		return &programs[560]
-	case "elixir":
-		return &programs[561]
-	case "iex":
-		return &programs[562]
-	case "emulate":
-		return &programs[563]
-	case "enable":
-		return &programs[564]
-	case "entr":
-		return &programs[565]
-	case "env":
-		return &programs[566]
-	case "envsubst":
-		return &programs[567]
-	case "erl":
-		return &programs[568]
-	case "esbuild":
-		return &programs[569]
-	case "eslint":
-		return &programs[570]
-	case "eslint_d":
-		return &programs[571]
-	case "xo":
-		return &programs[572]
-	case "standard":
-		return &programs[573]
-	case "semistandard":
-		return &programs[574]
-	case "ts-standard":
-		return &programs[575]
-	case "etcdctl":
-		return &programs[576]
-	case "ethtool":
-		return &programs[577]
-	case "eval":
-		return &programs[578]
-	case "exec":
-		return &programs[579]
-	case "exit":
-		return &programs[580]
-	case "return":
-		return &programs[581]
-	case "expand":
-		return &programs[582]
-	case "unexpand":
-		return &programs[583]
-	case "expect":
-		return &programs[584]
-	case "export":
-		return &programs[585]
-	case "expr":
-		return &programs[586]
-	case "eza":
-		return &programs[587]
-	case "exa":
-		return &programs[588]
-	case "fail2ban-client":
-		return &programs[589]
-	case "fakeroot":
-		return &programs[590]
-	case "faketime":
-		return &programs[591]
-	case "fc":
-		return &programs[592]
-	case "fc-list":
-		return &programs[593]
-	case "fc-match":
-		return &programs[594]
-	case "fd":
-		return &programs[595]
-	case "fdfind":
-		return &programs[596]
-	case "fdisk":
-		return &programs[597]
-	case "gdisk":
-		return &programs[598]
-	case "fetch":
-		return &programs[599]
-	case "ffmpeg":
-		return &programs[600]
-	case "ffplay":
-		return &programs[601]
-	case "ffprobe":
-		return &programs[602]
-	case "file":
-		return &programs[603]
-	case "finch":
-		return &programs[604]
-	case "find":
-		return &programs[605]
-	case "finger":
-		return &programs[606]
-	case "firejail":
-		return &programs[607]
-	case "firewall-cmd":
-		return &programs[608]
-	case "fish":
-		return &programs[609]
-	case "flake8":
-		return &programs[610]
-	case "flatpak":
-		return &programs[611]
-	case "flock":
-		return &programs[612]
-	case "flux":
-		return &programs[613]
-	case "fly":
-		return &programs[614]
-	case "flyctl":
-		return &programs[615]
-	case "fmt":
-		return &programs[616]
-	case "fnm":
-		return &programs[617]
-	case "n":
-		return &programs[618]
-	case "nodenv":
-		return &programs[619]
-	case "volta":
-		return &programs[620]
-	case "nvm":
-		return &programs[621]
-	case "nvs":
-		return &programs[622]
-	case "fold":
-		return &programs[623]
-	case "free":
-		return &programs[624]
-	case "vmstat":
-		return &programs[625]
-	case "iostat":
-		return &programs[626]
-	case "mpstat":
-		return &programs[627]
-	case "lscpu":
-		return &programs[628]
-	case "lsmem":
-		return &programs[629]
-	case "lsmod":
-		return &programs[630]
-	case "lsns":
-		return &programs[631]
-	case "lsipc":
-		return &programs[632]
-	case "lslocks":
-		return &programs[633]
-	case "numastat":
-		return &programs[634]
-	case "getfacl":
-		return &programs[635]
-	case "lsattr":
-		return &programs[636]
-	case "locale":
-		return &programs[637]
-	case "getcap":
-		return &programs[638]
-	case "cal":
-		return &programs[639]
-	case "pstree":
-		return &programs[640]
-	case "pidof":
-		return &programs[641]
-	case "pwdx":
-		return &programs[642]
-	case "lsfd":
-		return &programs[643]
-	case "findmnt":
-		return &programs[644]
-	case "mountpoint":
-		return &programs[645]
-	case "fswatch":
-		return &programs[646]
-	case "ftp":
-		return &programs[647]
-	case "fuser":
-		return &programs[648]
-	case "fusermount":
-		return &programs[649]
-	case "fusermount3":
-		return &programs[650]
-	case "xfs_growfs":
-		return &programs[651]
-	case "xfs_repair":
-		return &programs[652]
-	case "fstrim":
-		return &programs[653]
-	case "partprobe":
-		return &programs[654]
-	case "partx":
-		return &programs[655]
-	case "kpartx":
-		return &programs[656]
-	case "dumpe2fs":
-		return &programs[657]
-	case "debugfs":
-		return &programs[658]
-	case "e2label":
-		return &programs[659]
-	case "quota":
-		return &programs[660]
-	case "setquota":
-		return &programs[661]
-	case "setfattr":
-		return &programs[662]
-	case "chvt":
-		return &programs[663]
-	case "depmod":
-		return &programs[664]
-	case "efibootmgr":
-		return &programs[665]
-	case "grub-install":
-		return &programs[666]
-	case "update-grub":
-		return &programs[667]
-	case "update-initramfs":
-		return &programs[668]
-	case "dracut":
-		return &programs[669]
-	case "hwclock":
-		return &programs[670]
-	case "ip6tables":
-		return &programs[671]
-	case "iptables-restore":
-		return &programs[672]
-	case "tc":
-		return &programs[673]
-	case "brctl":
-		return &programs[674]
-	case "ifup":
-		return &programs[675]
-	case "ifdown":
-		return &programs[676]
-	case "wpa_cli":
-		return &programs[677]
-	case "rfkill":
-		return &programs[678]
-	case "dhclient":
-		return &programs[679]
-	case "bluetoothctl":
-		return &programs[680]
-	case "chage":
-		return &programs[681]
-	case "chfn":
-		return &programs[682]
-	case "vipw":
-		return &programs[683]
-	case "pwck":
-		return &programs[684]
-	case "setenforce":
-		return &programs[685]
-	case "semanage":
-		return &programs[686]
-	case "restorecon":
-		return &programs[687]
-	case "aa-enforce":
-		return &programs[688]
-	case "auditctl":
-		return &programs[689]
-	case "wall":
-		return &programs[690]
-	case "write":
-		return &programs[691]
-	case "mesg":
-		return &programs[692]
-	case "atrm":
-		return &programs[693]
-	case "atq":
-		return &programs[694]
-	case "locale-gen":
-		return &programs[695]
-	case "dpkg-reconfigure":
-		return &programs[696]
-	case "alternatives":
-		return &programs[697]
-	case "systemsetup":
-		return &programs[698]
-	case "pmset":
-		return &programs[699]
-	case "csrutil":
-		return &programs[700]
-	case "softwareupdate":
-		return &programs[701]
-	case "chkconfig":
-		return &programs[702]
-	case "rc-update":
-		return &programs[703]
-	case "update-rc.d":
-		return &programs[704]
-	case "sv":
-		return &programs[705]
-	case "runit":
-		return &programs[706]
-	case "s6-svc":
-		return &programs[707]
-	case "monit":
-		return &programs[708]
-	case "certbot":
-		return &programs[709]
-	case "acme.sh":
-		return &programs[710]
-	case "wg":
-		return &programs[711]
-	case "wg-quick":
-		return &programs[712]
-	case "openvpn":
-		return &programs[713]
-	case "ipsec":
-		return &programs[714]
-	case "tailscale":
-		return &programs[715]
-	case "zerotier-cli":
-		return &programs[716]
-	case "cloudflared":
-		return &programs[717]
-	case "dd_rescue":
-		return &programs[718]
-	case "testdisk":
-		return &programs[719]
-	case "wodim":
-		return &programs[720]
-	case "growisofs":
-		return &programs[721]
-	case "mkisofs":
-		return &programs[722]
-	case "xorriso":
-		return &programs[723]
-	case "genisoimage":
-		return &programs[724]
-	case "sgpio":
-		return &programs[725]
-	case "racadm":
-		return &programs[726]
-	case "virt-install":
-		return &programs[727]
-	case "qemu-img":
-		return &programs[728]
-	case "qemu-system-x86_64":
-		return &programs[729]
-	case "VBoxManage":
-		return &programs[730]
-	case "vmrun":
-		return &programs[731]
-	case "xl":
-		return &programs[732]
-	case "osqueryi":
-		return &programs[733]
-	case "fstab-decode":
-		return &programs[734]
-	case "ntpdate":
-		return &programs[735]
-	case "rdate":
-		return &programs[736]
-	case "rtcwake":
-		return &programs[737]
-	case "nologin":
-		return &programs[738]
-	case "sulogin":
-		return &programs[739]
-	case "agetty":
-		return &programs[740]
-	case "login":
-		return &programs[741]
-	case "fzf":
-		return &programs[742]
-	case "gcc":
-		return &programs[743]
-	case "cc":
-		return &programs[744]
-	case "g++":
-		return &programs[745]
-	case "c++":
-		return &programs[746]
-	case "clang":
-		return &programs[747]
-	case "clang++":
-		return &programs[748]
-	case "gcc-10":
-		return &programs[749]
-	case "gcc-11":
-		return &programs[750]
-	case "gcc-12":
-		return &programs[751]
-	case "gcc-13":
-		return &programs[752]
-	case "gcc-14":
-		return &programs[753]
-	case "g++-10":
-		return &programs[754]
-	case "g++-11":
-		return &programs[755]
-	case "g++-12":
-		return &programs[756]
-	case "g++-13":
-		return &programs[757]
-	case "g++-14":
-		return &programs[758]
-	case "clang-14":
-		return &programs[759]
-	case "clang-15":
-		return &programs[760]
-	case "clang-16":
-		return &programs[761]
-	case "clang-17":
-		return &programs[762]
-	case "clang-18":
-		return &programs[763]
-	case "clang-19":
-		return &programs[764]
-	case "clang++-14":
-		return &programs[765]
-	case "clang++-15":
-		return &programs[766]
-	case "clang++-16":
-		return &programs[767]
-	case "clang++-17":
-		return &programs[768]
-	case "clang++-18":
-		return &programs[769]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[770]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[771]
-	case "gcloud":
-		return &programs[772]
-	case "gdb":
-		return &programs[773]
-	case "gem":
-		return &programs[774]
-	case "getconf":
-		return &programs[775]
-	case "getenforce":
-		return &programs[776]
-	case "sestatus":
-		return &programs[777]
-	case "runlevel":
-		return &programs[778]
-	case "getopts":
-		return &programs[779]
-	case "gfind":
-		return &programs[780]
-	case "gfortran":
-		return &programs[781]
-	case "tcc":
-		return &programs[782]
-	case "icx":
-		return &programs[783]
-	case "icpx":
-		return &programs[784]
-	case "nvcc":
-		return &programs[785]
-	case "emcc":
-		return &programs[786]
-	case "em++":
-		return &programs[787]
-	case "musl-gcc":
-		return &programs[788]
-	case "gh":
-		return &programs[789]
-	case "ghc":
-		return &programs[790]
-	case "ghci":
-		return &programs[791]
-	case "runghc":
-		return &programs[792]
-	case "runhaskell":
-		return &programs[793]
-	case "ginstall":
-		return &programs[794]
-	case "git":
-		return &programs[795]
-	case "glab":
-		return &programs[796]
-	case "glances":
-		return &programs[797]
-	case "gls":
-		return &programs[798]
-	case "gnuplot":
-		return &programs[799]
-	case "go":
-		return &programs[800]
-	case "go1.21":
-		return &programs[801]
-	case "go1.22":
-		return &programs[802]
-	case "go1.23":
-		return &programs[803]
-	case "go1.24":
-		return &programs[804]
-	case "go1.25":
-		return &programs[805]
-	case "go1.26":
-		return &programs[806]
-	case "gotip":
-		return &programs[807]
-	case "god":
-		return &programs[808]
-	case "gofmt":
-		return &programs[809]
-	case "goimports":
-		return &programs[810]
-	case "gofumpt":
-		return &programs[811]
-	case "gci":
-		return &programs[812]
-	case "golines":
-		return &programs[813]
-	case "gojq":
-		return &programs[814]
-	case "jaq":
-		return &programs[815]
-	case "golangci-lint":
-		return &programs[816]
-	case "gosu":
-		return &programs[817]
-	case "su-exec":
-		return &programs[818]
-	case "setuidgid":
-		return &programs[819]
-	case "gpg":
-		return &programs[820]
-	case "gpg-agent":
-		return &programs[821]
-	case "gpg2":
-		return &programs[822]
-	case "gpgv":
-		return &programs[823]
-	case "age":
-		return &programs[824]
-	case "age-keygen":
-		return &programs[825]
-	case "sops":
-		return &programs[826]
-	case "pass":
-		return &programs[827]
-	case "gopass":
-		return &programs[828]
-	case "minisign":
-		return &programs[829]
-	case "signify":
-		return &programs[830]
-	case "keybase":
-		return &programs[831]
-	case "lpass":
-		return &programs[832]
-	case "infisical":
-		return &programs[833]
-	case "chamber":
-		return &programs[834]
-	case "aws-vault":
-		return &programs[835]
-	case "teller":
-		return &programs[836]
-	case "gradle":
-		return &programs[837]
-	case "gradlew":
-		return &programs[838]
-	case "grealpath":
-		return &programs[839]
-	case "grep":
-		return &programs[840]
-	case "egrep":
-		return &programs[841]
-	case "fgrep":
-		return &programs[842]
-	case "zgrep":
-		return &programs[843]
-	case "zegrep":
-		return &programs[844]
-	case "zfgrep":
-		return &programs[845]
-	case "bzgrep":
-		return &programs[846]
-	case "xzgrep":
-		return &programs[847]
-	case "groovy":
-		return &programs[848]
-	case "scala":
-		return &programs[849]
-	case "kotlin":
-		return &programs[850]
-	case "kscript":
-		return &programs[851]
-	case "jshell":
-		return &programs[852]
-	case "escript":
-		return &programs[853]
-	case "clojure":
-		return &programs[854]
-	case "clj":
-		return &programs[855]
-	case "bb":
-		return &programs[856]
-	case "racket":
-		return &programs[857]
-	case "guile":
-		return &programs[858]
-	case "sbcl":
-		return &programs[859]
-	case "emacs":
-		return &programs[860]
-	case "emacsclient":
-		return &programs[861]
-	case "swipl":
-		return &programs[862]
-	case "octave":
-		return &programs[863]
-	case "matlab":
-		return &programs[864]
-	case "janet":
-		return &programs[865]
-	case "gjs":
-		return &programs[866]
-	case "qjs":
-		return &programs[867]
-	case "d8":
-		return &programs[868]
-	case "bun.exe":
-		return &programs[869]
-	case "babel-node":
-		return &programs[870]
-	case "coffee":
-		return &programs[871]
-	case "grype":
-		return &programs[872]
-	case "syft":
-		return &programs[873]
-	case "gsed":
-		return &programs[874]
-	case "gsettings":
-		return &programs[875]
-	case "dconf":
-		return &programs[876]
-	case "gsort":
-		return &programs[877]
-	case "gsplit":
-		return &programs[878]
-	case "gsutil":
-		return &programs[879]
-	case "gtar":
-		return &programs[880]
-	case "bsdtar":
-		return &programs[881]
-	case "gtime":
-		return &programs[882]
-	case "gtimeout":
-		return &programs[883]
-	case "gunicorn":
-		return &programs[884]
-	case "uvicorn":
-		return &programs[885]
-	case "hypercorn":
-		return &programs[886]
-	case "daphne":
-		return &programs[887]
-	case "waitress-serve":
-		return &programs[888]
-	case "uwsgi":
-		return &programs[889]
-	case "flask":
-		return &programs[890]
-	case "fastapi":
-		return &programs[891]
-	case "granian":
-		return &programs[892]
-	case "celery":
-		return &programs[893]
-	case "django-admin":
-		return &programs[894]
-	case "alembic":
-		return &programs[895]
-	case "airflow":
-		return &programs[896]
-	case "dagster":
-		return &programs[897]
-	case "prefect":
-		return &programs[898]
-	case "dbt":
-		return &programs[899]
-	case "scrapy":
-		return &programs[900]
-	case "locust":
-		return &programs[901]
-	case "rq":
-		return &programs[902]
-	case "dramatiq":
-		return &programs[903]
-	case "huey":
-		return &programs[904]
-	case "supervisord":
-		return &programs[905]
-	case "supervisorctl":
-		return &programs[906]
-	case "ansible-galaxy":
-		return &programs[907]
-	case "ansible-inventory":
-		return &programs[908]
-	case "ansible-doc":
-		return &programs[909]
-	case "salt":
-		return &programs[910]
-	case "salt-call":
-		return &programs[911]
-	case "puppet":
-		return &programs[912]
-	case "chef-client":
-		return &programs[913]
-	case "knife":
-		return &programs[914]
-	case "guniq":
-		return &programs[915]
-	case "gvim":
-		return &programs[916]
-	case "cursor":
-		return &programs[917]
-	case "subl":
-		return &programs[918]
-	case "atom":
-		return &programs[919]
-	case "gedit":
-		return &programs[920]
-	case "kate":
-		return &programs[921]
-	case "zed":
-		return &programs[922]
-	case "idea":
-		return &programs[923]
-	case "gwc":
-		return &programs[924]
-	case "gzip":
-		return &programs[925]
-	case "gunzip":
-		return &programs[926]
-	case "hadolint":
-		return &programs[927]
-	case "hash":
-		return &programs[928]
-	case "hatch":
-		return &programs[929]
-	case "pixi":
-		return &programs[930]
-	case "hcloud":
-		return &programs[931]
-	case "hd":
-		return &programs[932]
-	case "hdiutil":
-		return &programs[933]
-	case "head":
-		return &programs[934]
-	case "helm":
-		return &programs[935]
-	case "help":
-		return &programs[936]
-	case "heroku":
-		return &programs[937]
-	case "hexdump":
-		return &programs[938]
-	case "hexyl":
-		return &programs[939]
-	case "hg":
-		return &programs[940]
-	case "history":
-		return &programs[941]
-	case "host":
-		return &programs[942]
-	case "nslookup":
-		return &programs[943]
-	case "getent":
-		return &programs[944]
-	case "hostid":
-		return &programs[945]
-	case "hostname":
-		return &programs[946]
-	case "htop":
-		return &programs[947]
-	case "htpasswd":
-		return &programs[948]
-	case "http":
-		return &programs[949]
-	case "https":
-		return &programs[950]
-	case "xh":
-		return &programs[951]
-	case "xhs":
-		return &programs[952]
-	case "httpie":
-		return &programs[953]
-	case "http-server":
-		return &programs[954]
-	case "serve":
-		return &programs[955]
-	case "http.server":
-		return &programs[956]
-	case "hwinfo":
-		return &programs[957]
-	case "hyperfine":
-		return &programs[958]
-	case "iconv":
-		return &programs[959]
-	case "id":
-		return &programs[960]
-	case "identify":
-		return &programs[961]
-	case "xlsinfo":
-		return &programs[962]
-	case "ifconfig":
-		return &programs[963]
-	case "iftop":
-		return &programs[964]
-	case "influx":
-		return &programs[965]
-	case "info":
-		return &programs[966]
-	case "init":
-		return &programs[967]
-	case "telinit":
-		return &programs[968]
-	case "inotifywait":
-		return &programs[969]
-	case "fsnotifywait":
-		return &programs[970]
-	case "inotifywatch":
-		return &programs[971]
-	case "fsnotifywatch":
-		return &programs[972]
-	case "install":
-		return &programs[973]
-	case "integer":
-		return &programs[974]
-	case "float":
-		return &programs[975]
-	case "inv":
-		return &programs[976]
-	case "invoke":
-		return &programs[977]
-	case "doit":
-		return &programs[978]
-	case "nox":
-		return &programs[979]
-	case "ant":
-		return &programs[980]
-	case "sbt":
-		return &programs[981]
-	case "grunt":
-		return &programs[982]
-	case "gulp":
-		return &programs[983]
-	case "mage":
-		return &programs[984]
-	case "inxi":
-		return &programs[985]
-	case "sensors":
-		return &programs[986]
-	case "rocm-smi":
-		return &programs[987]
-	case "ncal":
-		return &programs[988]
-	case "neofetch":
-		return &programs[989]
-	case "fastfetch":
-		return &programs[990]
-	case "screenfetch":
-		return &programs[991]
-	case "figlet":
-		return &programs[992]
-	case "fortune":
-		return &programs[993]
-	case "toilet":
-		return &programs[994]
-	case "tput":
-		return &programs[995]
-	case "reset":
-		return &programs[996]
-	case "tabs":
-		return &programs[997]
-	case "infocmp":
-		return &programs[998]
-	case "toe":
-		return &programs[999]
-	case "units":
-		return &programs[1000]
-	case "prtstat":
-		return &programs[1001]
-	case "peekfd":
-		return &programs[1002]
-	case "tzselect":
-		return &programs[1003]
-	case "ac":
-		return &programs[1004]
-	case "vnstat":
-		return &programs[1005]
-	case "ipcalc":
-		return &programs[1006]
-	case "sipcalc":
-		return &programs[1007]
-	case "procinfo":
-		return &programs[1008]
-	case "ionice":
-		return &programs[1009]
-	case "iotop":
-		return &programs[1010]
-	case "ip":
-		return &programs[1011]
-	case "ipcs":
-		return &programs[1012]
-	case "ipmitool":
-		return &programs[1013]
-	case "iptables":
-		return &programs[1014]
-	case "ipython":
-		return &programs[1015]
-	case "ipython3":
-		return &programs[1016]
-	case "isort":
-		return &programs[1017]
-	case "istioctl":
-		return &programs[1018]
-	case "iwconfig":
-		return &programs[1019]
-	case "java":
-		return &programs[1020]
-	case "javac":
-		return &programs[1021]
-	case "jest":
-		return &programs[1022]
-	case "jj":
-		return &programs[1023]
-	case "jobs":
-		return &programs[1024]
-	case "join":
-		return &programs[1025]
-	case "journalctl":
-		return &programs[1026]
-	case "jpeginfo":
-		return &programs[1027]
-	case "jq":
-		return &programs[1028]
-	case "jruby":
-		return &programs[1029]
-	case "irb":
-		return &programs[1030]
-	case "jshint":
-		return &programs[1031]
-	case "json.tool":
-		return &programs[1032]
-	case "julia":
-		return &programs[1033]
-	case "jupyter":
-		return &programs[1034]
-	case "jupyter-lab":
-		return &programs[1035]
-	case "jupyter-notebook":
-		return &programs[1036]
-	case "jupyter-nbconvert":
-		return &programs[1037]
-	case "papermill":
-		return &programs[1038]
-	case "streamlit":
-		return &programs[1039]
-	case "gradio":
-		return &programs[1040]
-	case "chainlit":
-		return &programs[1041]
-	case "mlflow":
-		return &programs[1042]
-	case "tensorboard":
-		return &programs[1043]
-	case "just":
-		return &programs[1044]
-	case "k":
-		return &programs[1045]
-	case "kubecolor":
-		return &programs[1046]
-	case "k3d":
-		return &programs[1047]
-	case "colima":
-		return &programs[1048]
-	case "rancher-desktop":
-		return &programs[1049]
-	case "lima":
-		return &programs[1050]
-	case "limactl":
-		return &programs[1051]
-	case "k3s":
-		return &programs[1052]
-	case "microk8s":
-		return &programs[1053]
-	case "k9s":
-		return &programs[1054]
-	case "kubetail":
-		return &programs[1055]
-	case "linkerd":
-		return &programs[1056]
-	case "cilium":
-		return &programs[1057]
-	case "kops":
-		return &programs[1058]
-	case "tkn":
-		return &programs[1059]
-	case "kn":
-		return &programs[1060]
-	case "crossplane":
-		return &programs[1061]
-	case "werf":
-		return &programs[1062]
-	case "devspace":
-		return &programs[1063]
-	case "okteto":
-		return &programs[1064]
-	case "kubeseal":
-		return &programs[1065]
-	case "kubeconform":
-		return &programs[1066]
-	case "kubeval":
-		return &programs[1067]
-	case "conftest":
-		return &programs[1068]
-	case "opa":
-		return &programs[1069]
-	case "cosign":
-		return &programs[1070]
-	case "dive":
-		return &programs[1071]
-	case "ctr":
-		return &programs[1072]
-	case "buildctl":
-		return &programs[1073]
-	case "umoci":
-		return &programs[1074]
-	case "dockle":
-		return &programs[1075]
-	case "docker-machine":
-		return &programs[1076]
-	case "kexec":
-		return &programs[1077]
-	case "reboot":
-		return &programs[1078]
-	case "halt":
-		return &programs[1079]
-	case "poweroff":
-		return &programs[1080]
-	case "kill":
-		return &programs[1081]
-	case "killall":
-		return &programs[1082]
-	case "killall5":
-		return &programs[1083]
-	case "kind":
-		return &programs[1084]
-	case "kubeadm":
-		return &programs[1085]
-	case "kubectl":
-		return &programs[1086]
-	case "oc":
-		return &programs[1087]
-	case "kubectx":
-		return &programs[1088]
-	case "kubens":
-		return &programs[1089]
-	case "kustomize":
-		return &programs[1090]
-	case "last":
-		return &programs[1091]
-	case "lastb":
-		return &programs[1092]
-	case "lastlog":
-		return &programs[1093]
-	case "latexmk":
-		return &programs[1094]
-	case "launchctl":
-		return &programs[1095]
-	case "ld":
-		return &programs[1096]
-	case "ld.lld":
-		return &programs[1097]
-	case "lld":
-		return &programs[1098]
-	case "ld.gold":
-		return &programs[1099]
-	case "mold":
-		return &programs[1100]
-	case "as":
-		return &programs[1101]
-	case "objcopy":
-		return &programs[1102]
-	case "strip":
-		return &programs[1103]
-	case "ranlib":
-		return &programs[1104]
-	case "dlltool":
-		return &programs[1105]
-	case "windres":
-		return &programs[1106]
-	case "llvm-objcopy":
-		return &programs[1107]
-	case "llvm-strip":
-		return &programs[1108]
-	case "ld-linux-x86-64.so.2":
-		return &programs[1109]
-	case "ld-linux.so.2":
-		return &programs[1110]
-	case "ld-linux-aarch64.so.1":
-		return &programs[1111]
-	case "ld-linux-armhf.so.3":
-		return &programs[1112]
-	case "ld-musl-x86_64.so.1":
-		return &programs[1113]
-	case "ld.so":
-		return &programs[1114]
-	case "ldapadd":
-		return &programs[1115]
-	case "ldapmodify":
-		return &programs[1116]
-	case "ldapdelete":
-		return &programs[1117]
-	case "ldapsearch":
-		return &programs[1118]
-	case "ldapwhoami":
-		return &programs[1119]
-	case "ldconfig":
-		return &programs[1120]
-	case "ldd":
-		return &programs[1121]
-	case "lefthook":
-		return &programs[1122]
-	case "overcommit":
-		return &programs[1123]
-	case "lerna":
-		return &programs[1124]
-	case "nx":
-		return &programs[1125]
-	case "less":
-		return &programs[1126]
-	case "lessecho":
-		return &programs[1127]
-	case "let":
-		return &programs[1128]
-	case "lftp":
-		return &programs[1129]
-	case "link":
-		return &programs[1130]
-	case "linode-cli":
-		return &programs[1131]
-	case "oci":
-		return &programs[1132]
-	case "ibmcloud":
-		return &programs[1133]
-	case "scw":
-		return &programs[1134]
-	case "vultr-cli":
-		return &programs[1135]
-	case "render":
-		return &programs[1136]
-	case "dokku":
-		return &programs[1137]
-	case "cf":
-		return &programs[1138]
-	case "eb":
-		return &programs[1139]
-	case "sam":
-		return &programs[1140]
-	case "copilot-aws":
-		return &programs[1141]
-	case "cfn":
-		return &programs[1142]
-	case "aliyun":
-		return &programs[1143]
-	case "tccli":
-		return &programs[1144]
-	case "yc":
-		return &programs[1145]
-	case "stripe":
-		return &programs[1146]
-	case "twilio":
-		return &programs[1147]
-	case "sentry-cli":
-		return &programs[1148]
-	case "datadog-ci":
-		return &programs[1149]
-	case "newrelic":
-		return &programs[1150]
-	case "sonar-scanner":
-		return &programs[1151]
-	case "circleci":
-		return &programs[1152]
-	case "travis":
-		return &programs[1153]
-	case "hub":
-		return &programs[1154]
-	case "tea":
-		return &programs[1155]
-	case "bb-cli":
-		return &programs[1156]
-	case "jira":
-		return &programs[1157]
-	case "linear":
-		return &programs[1158]
-	case "slack":
-		return &programs[1159]
-	case "sfdx":
-		return &programs[1160]
-	case "sf":
-		return &programs[1161]
-	case "shopify":
-		return &programs[1162]
-	case "contentful":
-		return &programs[1163]
-	case "sanity":
-		return &programs[1164]
-	case "auth0":
-		return &programs[1165]
-	case "okta":
-		return &programs[1166]
-	case "launchdarkly":
-		return &programs[1167]
-	case "ngrok-cli":
-		return &programs[1168]
-	case "gitlab-runner":
-		return &programs[1169]
-	case "jenkins-cli":
-		return &programs[1170]
-	case "drone":
-		return &programs[1171]
-	case "buildkite-agent":
-		return &programs[1172]
-	case "argo":
-		return &programs[1173]
-	case "entire":
-		return &programs[1174]
-	case "linux32":
-		return &programs[1175]
-	case "linux64":
-		return &programs[1176]
-	case "i386":
-		return &programs[1177]
-	case "x86_64":
-		return &programs[1178]
-	case "uname26":
-		return &programs[1179]
-	case "lipo":
-		return &programs[1180]
-	case "lldb":
-		return &programs[1181]
-	case "rr":
-		return &programs[1182]
-	case "cgdb":
-		return &programs[1183]
-	case "pwndbg":
-		return &programs[1184]
-	case "gdb-multiarch":
-		return &programs[1185]
-	case "lldb-15":
-		return &programs[1186]
-	case "ln":
-		return &programs[1187]
-	case "locate":
-		return &programs[1188]
-	case "loginctl":
-		return &programs[1189]
-	case "logout":
-		return &programs[1190]
-	case "logrotate":
-		return &programs[1191]
-	case "lolcat":
-		return &programs[1192]
-	case "look":
-		return &programs[1193]
-	case "losetup":
-		return &programs[1194]
-	case "ls":
-		return &programs[1195]
-	case "lsb_release":
-		return &programs[1196]
-	case "lsblk":
-		return &programs[1197]
-	case "lsd":
-		return &programs[1198]
-	case "lshw":
-		return &programs[1199]
-	case "lsof":
-		return &programs[1200]
-	case "lspci":
-		return &programs[1201]
-	case "lsusb":
-		return &programs[1202]
-	case "ltrace":
-		return &programs[1203]
-	case "lua":
-		return &programs[1204]
-	case "lua5.1":
-		return &programs[1205]
-	case "lua5.2":
-		return &programs[1206]
-	case "lua5.3":
-		return &programs[1207]
-	case "lua5.4":
-		return &programs[1208]
-	case "luajit":
-		return &programs[1209]
-	case "texlua":
-		return &programs[1210]
-	case "lvremove":
-		return &programs[1211]
-	case "vgremove":
-		return &programs[1212]
-	case "pvremove":
-		return &programs[1213]
-	case "lvs":
-		return &programs[1214]
-	case "vgs":
-		return &programs[1215]
-	case "pvs":
-		return &programs[1216]
-	case "lxc":
-		return &programs[1217]
-	case "incus":
-		return &programs[1218]
-	case "lz4":
-		return &programs[1219]
-	case "unlz4":
-		return &programs[1220]
-	case "machinectl":
-		return &programs[1221]
-	case "madge":
-		return &programs[1222]
-	case "make":
-		return &programs[1223]
-	case "gmake":
-		return &programs[1224]
-	case "man":
-		return &programs[1225]
-	case "mapfile":
-		return &programs[1226]
-	case "readarray":
-		return &programs[1227]
-	case "mariadb-dump":
-		return &programs[1228]
-	case "mariadb-admin":
-		return &programs[1229]
-	case "mysqlcheck":
-		return &programs[1230]
-	case "mariadb-check":
-		return &programs[1231]
-	case "mariadb-show":
-		return &programs[1232]
-	case "mysqlpump":
-		return &programs[1233]
-	case "mysqlslap":
-		return &programs[1234]
-	case "mysqlbinlog":
-		return &programs[1235]
-	case "mysqld":
-		return &programs[1236]
-	case "mariadbd":
-		return &programs[1237]
-	case "markdownlint":
-		return &programs[1238]
-	case "mc":
-		return &programs[1239]
-	case "mcookie":
-		return &programs[1240]
-	case "md5":
-		return &programs[1241]
-	case "mdadm":
-		return &programs[1242]
-	case "mdfind":
-		return &programs[1243]
-	case "mediainfo":
-		return &programs[1244]
-	case "meson":
-		return &programs[1245]
-	case "microk8s.kubectl":
-		return &programs[1246]
-	case "micromamba":
-		return &programs[1247]
-	case "minikube":
-		return &programs[1248]
-	case "mise":
-		return &programs[1249]
-	case "rtx":
-		return &programs[1250]
-	case "mix":
-		return &programs[1251]
-	case "mkdir":
-		return &programs[1252]
-	case "mke2fs":
-		return &programs[1253]
-	case "mkfs.ext2":
-		return &programs[1254]
-	case "mkfs.ext3":
-		return &programs[1255]
-	case "mkfs.ext4":
-		return &programs[1256]
-	case "mkfifo":
-		return &programs[1257]
-	case "mknod":
-		return &programs[1258]
-	case "mkswap":
-		return &programs[1259]
-	case "cfdisk":
-		return &programs[1260]
-	case "mkfs":
-		return &programs[1261]
-	case "mkfs.xfs":
-		return &programs[1262]
-	case "mkfs.btrfs":
-		return &programs[1263]
-	case "mkfs.vfat":
-		return &programs[1264]
-	case "mkfs.fat":
-		return &programs[1265]
-	case "mkfs.ntfs":
-		return &programs[1266]
-	case "blkdiscard":
-		return &programs[1267]
-	case "ddrescue":
-		return &programs[1268]
-	case "mktemp":
-		return &programs[1269]
-	case "mocha":
-		return &programs[1270]
-	case "mongo":
-		return &programs[1271]
-	case "mongodump":
-		return &programs[1272]
-	case "mongoexport":
-		return &programs[1273]
-	case "mongoimport":
-		return &programs[1274]
-	case "clickhouse":
-		return &programs[1275]
-	case "boundary":
-		return &programs[1276]
-	case "waypoint":
-		return &programs[1277]
-	case "memcached":
-		return &programs[1278]
-	case "redis-server":
-		return &programs[1279]
-	case "cockroach":
-		return &programs[1280]
-	case "surreal":
-		return &programs[1281]
-	case "neo4j":
-		return &programs[1282]
-	case "cypher-shell":
-		return &programs[1283]
-	case "sqlplus":
-		return &programs[1284]
-	case "snowsql":
-		return &programs[1285]
-	case "trino":
-		return &programs[1286]
-	case "presto":
-		return &programs[1287]
-	case "beeline":
-		return &programs[1288]
-	case "hive":
-		return &programs[1289]
-	case "spark-submit":
-		return &programs[1290]
-	case "spark-shell":
-		return &programs[1291]
-	case "pyspark":
-		return &programs[1292]
-	case "hadoop":
-		return &programs[1293]
-	case "hdfs":
-		return &programs[1294]
-	case "kafka-topics":
-		return &programs[1295]
-	case "kafka-console-consumer":
-		return &programs[1296]
-	case "kafka-console-producer":
-		return &programs[1297]
-	case "kcat":
-		return &programs[1298]
-	case "nats":
-		return &programs[1299]
-	case "flyway":
-		return &programs[1300]
-	case "liquibase":
-		return &programs[1301]
-	case "dbmate":
-		return &programs[1302]
-	case "migrate":
-		return &programs[1303]
-	case "goose-db":
-		return &programs[1304]
-	case "atlas":
-		return &programs[1305]
-	case "sqitch":
-		return &programs[1306]
-	case "hasura":
-		return &programs[1307]
-	case "neonctl":
-		return &programs[1308]
-	case "turso":
-		return &programs[1309]
-	case "pscale":
-		return &programs[1310]
-	case "usql":
-		return &programs[1311]
-	case "pgcli":
-		return &programs[1312]
-	case "mycli":
-		return &programs[1313]
-	case "mongorestore":
-		return &programs[1314]
-	case "mongosh":
-		return &programs[1315]
-	case "moon":
-		return &programs[1316]
-	case "more":
-		return &programs[1317]
-	case "mosh":
-		return &programs[1318]
-	case "mount":
-		return &programs[1319]
-	case "mtr":
-		return &programs[1320]
-	case "traceroute6":
-		return &programs[1321]
-	case "multipass":
-		return &programs[1322]
-	case "multipath":
-		return &programs[1323]
-	case "multitail":
-		return &programs[1324]
-	case "mutool":
-		return &programs[1325]
-	case "mutt":
-		return &programs[1326]
-	case "neomutt":
-		return &programs[1327]
-	case "mv":
-		return &programs[1328]
-	case "mvn":
-		return &programs[1329]
-	case "mvnw":
-		return &programs[1330]
-	case "mvnd":
-		return &programs[1331]
-	case "mypy":
-		return &programs[1332]
-	case "mysql":
-		return &programs[1333]
-	case "mariadb":
-		return &programs[1334]
-	case "mysqladmin":
-		return &programs[1335]
-	case "mysqldump":
-		return &programs[1336]
-	case "mysqlimport":
-		return &programs[1337]
-	case "mariadb-import":
-		return &programs[1338]
-	case "mysqlshow":
-		return &programs[1339]
-	case "named-checkconf":
-		return &programs[1340]
-	case "nload":
-		return &programs[1341]
-	case "namei":
-		return &programs[1342]
-	case "nasm":
-		return &programs[1343]
-	case "yasm":
-		return &programs[1344]
-	case "nawk":
-		return &programs[1345]
-	case "original-awk":
-		return &programs[1346]
-	case "goawk":
-		return &programs[1347]
-	case "nc":
-		return &programs[1348]
-	case "netcat":
-		return &programs[1349]
-	case "ncat":
-		return &programs[1350]
-	case "nc.openbsd":
-		return &programs[1351]
-	case "nc.traditional":
-		return &programs[1352]
-	case "ncdu":
-		return &programs[1353]
-	case "gdu":
-		return &programs[1354]
-	case "dua":
-		return &programs[1355]
-	case "nethogs":
-		return &programs[1356]
-	case "netplan":
-		return &programs[1357]
-	case "netstat":
-		return &programs[1358]
-	case "networksetup":
-		return &programs[1359]
-	case "newgrp":
-		return &programs[1360]
-	case "next":
-		return &programs[1361]
-	case "parcel":
-		return &programs[1362]
-	case "snowpack":
-		return &programs[1363]
-	case "wmr":
-		return &programs[1364]
-	case "metro":
-		return &programs[1365]
-	case "turbopack":
-		return &programs[1366]
-	case "postcss":
-		return &programs[1367]
-	case "tailwindcss":
-		return &programs[1368]
-	case "sass":
-		return &programs[1369]
-	case "lessc":
-		return &programs[1370]
-	case "stylus":
-		return &programs[1371]
-	case "pug":
-		return &programs[1372]
-	case "uglifyjs":
-		return &programs[1373]
-	case "terser":
-		return &programs[1374]
-	case "cleancss":
-		return &programs[1375]
-	case "html-minifier":
-		return &programs[1376]
-	case "svelte-kit":
-		return &programs[1377]
-	case "svelte-check":
-		return &programs[1378]
-	case "nuxt":
-		return &programs[1379]
-	case "nuxi":
-		return &programs[1380]
-	case "astro":
-		return &programs[1381]
-	case "remix":
-		return &programs[1382]
-	case "gatsby":
-		return &programs[1383]
-	case "vue-cli-service":
-		return &programs[1384]
-	case "react-scripts":
-		return &programs[1385]
-	case "craco":
-		return &programs[1386]
-	case "ng":
-		return &programs[1387]
-	case "nest":
-		return &programs[1388]
-	case "expo":
-		return &programs[1389]
-	case "eas":
-		return &programs[1390]
-	case "react-native":
-		return &programs[1391]
-	case "ionic":
-		return &programs[1392]
-	case "capacitor":
-		return &programs[1393]
-	case "cap":
-		return &programs[1394]
-	case "quasar":
-		return &programs[1395]
-	case "ember":
-		return &programs[1396]
-	case "docusaurus":
-		return &programs[1397]
-	case "vuepress":
-		return &programs[1398]
-	case "vitepress":
-		return &programs[1399]
-	case "eleventy":
-		return &programs[1400]
-	case "strapi":
-		return &programs[1401]
-	case "medusa":
-		return &programs[1402]
-	case "payload":
-		return &programs[1403]
-	case "wrangler":
-		return &programs[1404]
-	case "vercel":
-		return &programs[1405]
-	case "netlify":
-		return &programs[1406]
-	case "firebase":
-		return &programs[1407]
-	case "amplify":
-		return &programs[1408]
-	case "serverless":
-		return &programs[1409]
-	case "sls":
-		return &programs[1410]
-	case "sst":
-		return &programs[1411]
-	case "supabase":
-		return &programs[1412]
-	case "prisma":
-		return &programs[1413]
-	case "drizzle-kit":
-		return &programs[1414]
-	case "typeorm":
-		return &programs[1415]
-	case "sequelize":
-		return &programs[1416]
-	case "sequelize-cli":
-		return &programs[1417]
-	case "knex":
-		return &programs[1418]
-	case "mikro-orm":
-		return &programs[1419]
-	case "graphql-codegen":
-		return &programs[1420]
-	case "openapi-generator":
-		return &programs[1421]
-	case "openapi-generator-cli":
-		return &programs[1422]
-	case "openapi-typescript":
-		return &programs[1423]
-	case "orval":
-		return &programs[1424]
-	case "swagger-cli":
-		return &programs[1425]
-	case "redocly":
-		return &programs[1426]
-	case "spectral":
-		return &programs[1427]
-	case "changeset":
-		return &programs[1428]
-	case "semantic-release":
-		return &programs[1429]
-	case "release-it":
-		return &programs[1430]
-	case "np":
-		return &programs[1431]
-	case "rush":
-		return &programs[1432]
-	case "wireit":
-		return &programs[1433]
-	case "husky":
-		return &programs[1434]
-	case "patch-package":
-		return &programs[1435]
-	case "live-server":
-		return &programs[1436]
-	case "json-server":
-		return &programs[1437]
-	case "browser-sync":
-		return &programs[1438]
-	case "localtunnel":
-		return &programs[1439]
-	case "lt":
-		return &programs[1440]
-	case "pm2":
-		return &programs[1441]
-	case "forever":
-		return &programs[1442]
-	case "plop":
-		return &programs[1443]
-	case "hygen":
-		return &programs[1444]
-	case "yo":
-		return &programs[1445]
-	case "degit":
-		return &programs[1446]
-	case "tiged":
-		return &programs[1447]
-	case "create-react-app":
-		return &programs[1448]
-	case "create-next-app":
-		return &programs[1449]
-	case "create-vite":
-		return &programs[1450]
-	case "shadcn":
-		return &programs[1451]
-	case "vsce":
-		return &programs[1452]
-	case "ovsx":
-		return &programs[1453]
-	case "electron":
-		return &programs[1454]
-	case "electron-builder":
-		return &programs[1455]
-	case "electron-forge":
-		return &programs[1456]
-	case "tauri":
-		return &programs[1457]
-	case "esm":
-		return &programs[1458]
-	case "zx":
-		return &programs[1459]
-	case "wasp":
-		return &programs[1460]
-	case "convex":
-		return &programs[1461]
-	case "inngest":
-		return &programs[1462]
-	case "trigger":
-		return &programs[1463]
-	case "solid":
-		return &programs[1464]
-	case "qwik":
-		return &programs[1465]
-	case "hardhat":
-		return &programs[1466]
-	case "forge":
-		return &programs[1467]
-	case "cast":
-		return &programs[1468]
-	case "anvil":
-		return &programs[1469]
-	case "truffle":
-		return &programs[1470]
-	case "anchor":
-		return &programs[1471]
-	case "solana":
-		return &programs[1472]
-	case "nft":
-		return &programs[1473]
-	case "nginx":
-		return &programs[1474]
-	case "ngrok":
-		return &programs[1475]
-	case "nice":
-		return &programs[1476]
-	case "ninja":
-		return &programs[1477]
-	case "ninja-build":
-		return &programs[1478]
-	case "nix":
-		return &programs[1479]
-	case "nix-shell":
-		return &programs[1480]
-	case "nl":
-		return &programs[1481]
-	case "nm":
-		return &programs[1482]
-	case "objdump":
-		return &programs[1483]
-	case "readelf":
-		return &programs[1484]
-	case "size":
-		return &programs[1485]
-	case "otool":
-		return &programs[1486]
-	case "nmap":
-		return &programs[1487]
-	case "nmcli":
-		return &programs[1488]
-	case "node":
-		return &programs[1489]
-	case "nodejs":
-		return &programs[1490]
-	case "node.exe":
-		return &programs[1491]
-	case "nodemon":
-		return &programs[1492]
-	case "nohup":
-		return &programs[1493]
-	case "nomad":
-		return &programs[1494]
-	case "nosetests":
-		return &programs[1495]
-	case "nosetests3":
-		return &programs[1496]
-	case "npm":
-		return &programs[1497]
-	case "npm-run-all":
-		return &programs[1498]
-	case "run-s":
-		return &programs[1499]
-	case "run-p":
-		return &programs[1500]
-	case "npm-run-all2":
-		return &programs[1501]
-	case "nproc":
-		return &programs[1502]
-	case "npx":
-		return &programs[1503]
-	case "nr":
-		return &programs[1504]
-	case "wsrun":
-		return &programs[1505]
-	case "nsenter":
-		return &programs[1506]
-	case "ntpq":
-		return &programs[1507]
-	case "nu":
-		return &programs[1508]
-	case "elvish":
-		return &programs[1509]
-	case "xonsh":
-		return &programs[1510]
-	case "pwsh":
-		return &programs[1511]
-	case "powershell":
-		return &programs[1512]
-	case "cmd":
-		return &programs[1513]
-	case "cmd.exe":
-		return &programs[1514]
-	case "powershell.exe":
-		return &programs[1515]
-	case "nuget":
-		return &programs[1516]
-	case "numactl":
-		return &programs[1517]
-	case "numfmt":
-		return &programs[1518]
-	case "nvidia-smi":
-		return &programs[1519]
-	case "nvme":
-		return &programs[1520]
-	case "nvtop":
-		return &programs[1521]
-	case "ocaml":
-		return &programs[1522]
-	case "od":
-		return &programs[1523]
-	case "op":
-		return &programs[1524]
-	case "doppler":
-		return &programs[1525]
-	case "openrsync":
-		return &programs[1526]
-	case "openssl":
-		return &programs[1527]
-	case "opentofu":
-		return &programs[1528]
-	case "oras":
-		return &programs[1529]
-	case "osascript":
-		return &programs[1530]
-	case "packer":
-		return &programs[1531]
-	case "pacman":
-		return &programs[1532]
-	case "pandoc":
-		return &programs[1533]
-	case "parallel":
-		return &programs[1534]
-	case "parted":
-		return &programs[1535]
-	case "paste":
-		return &programs[1536]
-	case "patch":
-		return &programs[1537]
-	case "pathchk":
-		return &programs[1538]
-	case "pax":
-		return &programs[1539]
-	case "pbzip2":
-		return &programs[1540]
-	case "lbzip2":
-		return &programs[1541]
-	case "lzop":
-		return &programs[1542]
-	case "lrzip":
-		return &programs[1543]
-	case "pcre2grep":
-		return &programs[1544]
-	case "pcregrep":
-		return &programs[1545]
-	case "pct":
-		return &programs[1546]
-	case "pctrestore":
-		return &programs[1547]
-	case "pdffonts":
-		return &programs[1548]
-	case "pdfinfo":
-		return &programs[1549]
-	case "pdftotext":
-		return &programs[1550]
-	case "pdftoppm":
-		return &programs[1551]
-	case "pdfimages":
-		return &programs[1552]
-	case "tesseract":
-		return &programs[1553]
-	case "ps2pdf":
-		return &programs[1554]
-	case "pdfseparate":
-		return &programs[1555]
-	case "pdftohtml":
-		return &programs[1556]
-	case "pdftops":
-		return &programs[1557]
-	case "pdftocairo":
-		return &programs[1558]
-	case "pdm":
-		return &programs[1559]
-	case "rye":
-		return &programs[1560]
-	case "pipenv":
-		return &programs[1561]
-	case "flit":
-		return &programs[1562]
-	case "perf":
-		return &programs[1563]
-	case "perl":
-		return &programs[1564]
-	case "perl5":
-		return &programs[1565]
-	case "perl5.36":
-		return &programs[1566]
-	case "perl5.38":
-		return &programs[1567]
-	case "perl5.40":
-		return &programs[1568]
-	case "pg_dump":
-		return &programs[1569]
-	case "pg_dumpall":
-		return &programs[1570]
-	case "pg_basebackup":
-		return &programs[1571]
-	case "vacuumdb":
-		return &programs[1572]
-	case "reindexdb":
-		return &programs[1573]
-	case "createdb":
-		return &programs[1574]
-	case "createuser":
-		return &programs[1575]
-	case "initdb":
-		return &programs[1576]
-	case "pg_isready":
-		return &programs[1577]
-	case "pg_lsclusters":
-		return &programs[1578]
-	case "pg_resetwal":
-		return &programs[1579]
-	case "pg_restore":
-		return &programs[1580]
-	case "pgbench":
-		return &programs[1581]
-	case "clusterdb":
-		return &programs[1582]
-	case "pg_ctl":
-		return &programs[1583]
-	case "pg_ctlcluster":
-		return &programs[1584]
-	case "pgrep":
-		return &programs[1585]
-	case "php":
-		return &programs[1586]
-	case "php7.4":
-		return &programs[1587]
-	case "php8.0":
-		return &programs[1588]
-	case "php8.1":
-		return &programs[1589]
-	case "php8.2":
-		return &programs[1590]
-	case "php8.3":
-		return &programs[1591]
-	case "php8.4":
-		return &programs[1592]
-	case "php-cgi":
-		return &programs[1593]
-	case "phpunit":
-		return &programs[1594]
-	case "pest":
-		return &programs[1595]
-	case "phpstan":
-		return &programs[1596]
-	case "psalm":
-		return &programs[1597]
-	case "phpcs":
-		return &programs[1598]
-	case "phpcbf":
-		return &programs[1599]
-	case "php-cs-fixer":
-		return &programs[1600]
-	case "pint":
-		return &programs[1601]
-	case "rector":
-		return &programs[1602]
-	case "phpmd":
-		return &programs[1603]
-	case "infection":
-		return &programs[1604]
-	case "phan":
-		return &programs[1605]
-	case "deptrac":
-		return &programs[1606]
-	case "larastan":
-		return &programs[1607]
-	case "behat":
-		return &programs[1608]
-	case "codecept":
-		return &programs[1609]
-	case "paratest":
-		return &programs[1610]
-	case "artisan":
-		return &programs[1611]
-	case "symfony":
-		return &programs[1612]
-	case "drush":
-		return &programs[1613]
-	case "wp":
-		return &programs[1614]
-	case "pickletools":
-		return &programs[1615]
-	case "pidwait":
-		return &programs[1616]
-	case "pigz":
-		return &programs[1617]
-	case "unpigz":
-		return &programs[1618]
-	case "compress":
-		return &programs[1619]
-	case "uncompress":
-		return &programs[1620]
-	case "zopfli":
-		return &programs[1621]
-	case "brotli":
-		return &programs[1622]
-	case "ping":
-		return &programs[1623]
-	case "ping6":
-		return &programs[1624]
-	case "arping":
-		return &programs[1625]
-	case "fping":
-		return &programs[1626]
-	case "pinky":
-		return &programs[1627]
-	case "pip":
-		return &programs[1628]
-	case "pip2":
-		return &programs[1629]
-	case "pip3.8":
-		return &programs[1630]
-	case "pip3.9":
-		return &programs[1631]
-	case "pip3.10":
-		return &programs[1632]
-	case "pip3.11":
-		return &programs[1633]
-	case "pip3.12":
-		return &programs[1634]
-	case "pip3.13":
-		return &programs[1635]
-	case "pip3.14":
-		return &programs[1636]
-	case "pip.exe":
-		return &programs[1637]
-	case "pip3":
-		return &programs[1638]
-	case "pipx":
-		return &programs[1639]
-	case "pkexec":
-		return &programs[1640]
-	case "pkgutil":
-		return &programs[1641]
-	case "pkill":
-		return &programs[1642]
-	case "playwright":
-		return &programs[1643]
-	case "plink":
-		return &programs[1644]
-	case "plocate":
-		return &programs[1645]
-	case "mlocate":
-		return &programs[1646]
-	case "plutil":
-		return &programs[1647]
-	case "pmap":
-		return &programs[1648]
-	case "pnginfo":
-		return &programs[1649]
-	case "pnpm":
-		return &programs[1650]
-	case "pnpx":
-		return &programs[1651]
-	case "podman-compose":
-		return &programs[1652]
-	case "poetry":
-		return &programs[1653]
-	case "popd":
-		return &programs[1654]
-	case "pr":
-		return &programs[1655]
-	case "pre-commit":
-		return &programs[1656]
-	case "prek":
-		return &programs[1657]
-	case "prettier":
-		return &programs[1658]
-	case "print":
-		return &programs[1659]
-	case "printenv":
-		return &programs[1660]
-	case "printf":
-		return &programs[1661]
-	case "prlimit":
-		return &programs[1662]
-	case "profiles":
-		return &programs[1663]
-	case "proot":
-		return &programs[1664]
-	case "protoc":
-		return &programs[1665]
-	case "proxychains4":
-		return &programs[1666]
-	case "proxychains":
-		return &programs[1667]
-	case "ps":
-		return &programs[1668]
-	case "pscp":
-		return &programs[1669]
-	case "psql":
-		return &programs[1670]
-	case "ptx":
-		return &programs[1671]
-	case "pulumi":
-		return &programs[1672]
-	case "pushd":
-		return &programs[1673]
-	case "pv":
-		return &programs[1674]
-	case "pve-firewall":
-		return &programs[1675]
-	case "pveam":
-		return &programs[1676]
-	case "pveceph":
-		return &programs[1677]
-	case "pvecm":
-		return &programs[1678]
-	case "pvenode":
-		return &programs[1679]
-	case "ha-manager":
-		return &programs[1680]
-	case "pvereport":
-		return &programs[1681]
-	case "corosync-quorumtool":
-		return &programs[1682]
-	case "pvesh":
-		return &programs[1683]
-	case "pvesm":
-		return &programs[1684]
-	case "pvesr":
-		return &programs[1685]
-	case "pmxcfs":
-		return &programs[1686]
-	case "pvedaemon":
-		return &programs[1687]
-	case "pveproxy":
-		return &programs[1688]
-	case "pvestatd":
-		return &programs[1689]
-	case "proxmox-backup-client":
-		return &programs[1690]
-	case "proxmox-backup-manager":
-		return &programs[1691]
-	case "rados":
-		return &programs[1692]
-	case "crm":
-		return &programs[1693]
-	case "pcs":
-		return &programs[1694]
-	case "pvesubscription":
-		return &programs[1695]
-	case "pveum":
-		return &programs[1696]
-	case "pveversion":
-		return &programs[1697]
-	case "pwd":
-		return &programs[1698]
-	case "py_compile":
-		return &programs[1699]
-	case "compileall":
-		return &programs[1700]
-	case "pycodestyle":
-		return &programs[1701]
-	case "pyflakes":
-		return &programs[1702]
-	case "pyflakes3":
-		return &programs[1703]
-	case "pydoc":
-		return &programs[1704]
-	case "pydocstyle":
-		return &programs[1705]
-	case "pylint":
-		return &programs[1706]
-	case "pyproject-build":
-		return &programs[1707]
-	case "build":
-		return &programs[1708]
-	case "pypy":
-		return &programs[1709]
-	case "pypy3":
-		return &programs[1710]
-	case "python.exe":
-		return &programs[1711]
-	case "py":
-		return &programs[1712]
-	case "pyre":
-		return &programs[1713]
-	case "pytype":
-		return &programs[1714]
-	case "xenon":
-		return &programs[1715]
-	case "pyroma":
-		return &programs[1716]
-	case "interrogate":
-		return &programs[1717]
-	case "safety":
-		return &programs[1718]
-	case "pip-audit":
-		return &programs[1719]
-	case "ty":
-		return &programs[1720]
-	case "zuban":
-		return &programs[1721]
-	case "cfn-lint":
-		return &programs[1722]
-	case "curlylint":
-		return &programs[1723]
-	case "refurb":
-		return &programs[1724]
-	case "slotscheck":
-		return &programs[1725]
-	case "import-linter":
-		return &programs[1726]
-	case "lint-imports":
-		return &programs[1727]
-	case "deptry":
-		return &programs[1728]
-	case "proselint":
-		return &programs[1729]
-	case "vale":
-		return &programs[1730]
-	case "stubtest":
-		return &programs[1731]
-	case "pyright":
-		return &programs[1732]
-	case "basedpyright":
-		return &programs[1733]
-	case "pytest":
-		return &programs[1734]
-	case "py.test":
-		return &programs[1735]
-	case "python":
-		return &programs[1736]
-	case "python2":
-		return &programs[1737]
-	case "python3":
-		return &programs[1738]
-	case "python2.7":
-		return &programs[1739]
-	case "python3.7":
-		return &programs[1740]
-	case "python3.8":
-		return &programs[1741]
-	case "python3.9":
-		return &programs[1742]
-	case "python3.10":
-		return &programs[1743]
-	case "python3.11":
-		return &programs[1744]
-	case "python3.12":
-		return &programs[1745]
-	case "python3.13":
-		return &programs[1746]
-	case "python3.14":
-		return &programs[1747]
-	case "qm":
-		return &programs[1748]
-	case "qmrestore":
-		return &programs[1749]
-	case "r":
-		return &programs[1750]
-	case "rabbitmqadmin":
-		return &programs[1751]
-	case "rabbitmqctl":
-		return &programs[1752]
-	case "radon":
-		return &programs[1753]
-	case "rails":
-		return &programs[1754]
-	case "railway":
-		return &programs[1755]
-	case "rake":
-		return &programs[1756]
-	case "raku":
-		return &programs[1757]
-	case "perl6":
-		return &programs[1758]
-	case "rar":
-		return &programs[1759]
-	case "unar":
-		return &programs[1760]
-	case "rbd":
-		return &programs[1761]
-	case "rc-service":
-		return &programs[1762]
-	case "invoke-rc.d":
-		return &programs[1763]
-	case "rclone":
-		return &programs[1764]
-	case "rdesktop":
-		return &programs[1765]
-	case "read":
-		return &programs[1766]
-	case "readlink":
-		return &programs[1767]
-	case "realpath":
-		return &programs[1768]
-	case "redis-cli":
-		return &programs[1769]
-	case "remake":
-		return &programs[1770]
-	case "bmake":
-		return &programs[1771]
-	case "pmake":
-		return &programs[1772]
-	case "rename":
-		return &programs[1773]
-	case "repoquery":
-		return &programs[1774]
-	case "resolvectl":
-		return &programs[1775]
-	case "restic":
-		return &programs[1776]
-	case "rev":
-		return &programs[1777]
-	case "revive":
-		return &programs[1778]
-	case "errcheck":
-		return &programs[1779]
-	case "ineffassign":
-		return &programs[1780]
-	case "govulncheck":
-		return &programs[1781]
-	case "gosec":
-		return &programs[1782]
-	case "misspell":
-		return &programs[1783]
-	case "shadow":
-		return &programs[1784]
-	case "deadcode":
-		return &programs[1785]
-	case "nilaway":
-		return &programs[1786]
-	case "gopls":
-		return &programs[1787]
-	case "benchstat":
-		return &programs[1788]
-	case "stringer":
-		return &programs[1789]
-	case "mockgen":
-		return &programs[1790]
-	case "wire":
-		return &programs[1791]
-	case "sqlc":
-		return &programs[1792]
-	case "templ":
-		return &programs[1793]
-	case "swag":
-		return &programs[1794]
-	case "air":
-		return &programs[1795]
-	case "gotestsum":
-		return &programs[1796]
-	case "ginkgo":
-		return &programs[1797]
-	case "ko":
-		return &programs[1798]
-	case "goreleaser":
-		return &programs[1799]
-	case "protoc-gen-go":
-		return &programs[1800]
-	case "gocyclo":
-		return &programs[1801]
-	case "rg":
-		return &programs[1802]
-	case "rgrep":
-		return &programs[1803]
-	case "ggrep":
-		return &programs[1804]
-	case "rimraf":
-		return &programs[1805]
-	case "del":
-		return &programs[1806]
-	case "trash":
-		return &programs[1807]
-	case "trash-put":
-		return &programs[1808]
-	case "del-cli":
-		return &programs[1809]
-	case "shx":
-		return &programs[1810]
-	case "cpx":
-		return &programs[1811]
-	case "cpy":
-		return &programs[1812]
-	case "ncp":
-		return &programs[1813]
-	case "mkdirp":
-		return &programs[1814]
-	case "copyfiles":
-		return &programs[1815]
-	case "replace-in-file":
-		return &programs[1816]
-	case "ripgrep":
-		return &programs[1817]
-	case "rlwrap":
-		return &programs[1818]
-	case "rm":
-		return &programs[1819]
-	case "grm":
-		return &programs[1820]
-	case "rmdir":
-		return &programs[1821]
-	case "rollup":
-		return &programs[1822]
-	case "route":
-		return &programs[1823]
-	case "rpcclient":
-		return &programs[1824]
-	case "rpm":
-		return &programs[1825]
-	case "rscript":
-		return &programs[1826]
-	case "rspec":
-		return &programs[1827]
-	case "rstcheck":
-		return &programs[1828]
-	case "rsync":
-		return &programs[1829]
-	case "rubocop":
-		return &programs[1830]
-	case "standardrb":
-		return &programs[1831]
-	case "reek":
-		return &programs[1832]
-	case "brakeman":
-		return &programs[1833]
-	case "erblint":
-		return &programs[1834]
-	case "haml-lint":
-		return &programs[1835]
-	case "slim-lint":
-		return &programs[1836]
-	case "srb":
-		return &programs[1837]
-	case "steep":
-		return &programs[1838]
-	case "sorbet":
-		return &programs[1839]
-	case "solargraph":
-		return &programs[1840]
-	case "yard":
-		return &programs[1841]
-	case "rails_best_practices":
-		return &programs[1842]
-	case "fasterer":
-		return &programs[1843]
-	case "flog":
-		return &programs[1844]
-	case "flay":
-		return &programs[1845]
-	case "ruby":
-		return &programs[1846]
-	case "ruby2.7":
-		return &programs[1847]
-	case "ruby3.0":
-		return &programs[1848]
-	case "ruby3.1":
-		return &programs[1849]
-	case "ruby3.2":
-		return &programs[1850]
-	case "ruby3.3":
-		return &programs[1851]
-	case "ruff":
-		return &programs[1852]
-	case "run0":
-		return &programs[1853]
-	case "runcon":
-		return &programs[1854]
-	case "runuser":
-		return &programs[1855]
-	case "rushx":
-		return &programs[1856]
-	case "rustc":
-		return &programs[1857]
-	case "rustfmt":
-		return &programs[1858]
-	case "rustup":
-		return &programs[1859]
-	case "s3cmd":
-		return &programs[1860]
-	case "samu":
-		return &programs[1861]
-	case "sar":
-		return &programs[1862]
-	case "say":
-		return &programs[1863]
-	case "open":
-		return &programs[1864]
-	case "xdg-open":
-		return &programs[1865]
-	case "start":
-		return &programs[1866]
-	case "explorer.exe":
-		return &programs[1867]
-	case "afplay":
-		return &programs[1868]
-	case "aplay":
-		return &programs[1869]
-	case "paplay":
-		return &programs[1870]
-	case "notify-send":
-		return &programs[1871]
-	case "pbcopy":
-		return &programs[1872]
-	case "pbpaste":
-		return &programs[1873]
-	case "xclip":
-		return &programs[1874]
-	case "xsel":
-		return &programs[1875]
-	case "wl-copy":
-		return &programs[1876]
-	case "wl-paste":
-		return &programs[1877]
-	case "clip.exe":
-		return &programs[1878]
-	case "screencapture":
-		return &programs[1879]
-	case "scrot":
-		return &programs[1880]
-	case "import":
-		return &programs[1881]
-	case "xdotool":
-		return &programs[1882]
-	case "wmctrl":
-		return &programs[1883]
-	case "xprop":
-		return &programs[1884]
-	case "xrandr":
-		return &programs[1885]
-	case "zenity":
-		return &programs[1886]
-	case "dialog":
-		return &programs[1887]
-	case "whiptail":
-		return &programs[1888]
-	case "mail":
-		return &programs[1889]
-	case "mailx":
-		return &programs[1890]
-	case "msmtp":
-		return &programs[1891]
-	case "swaks":
-		return &programs[1892]
-	case "logger":
-		return &programs[1893]
-	case "systemd-cat":
-		return &programs[1894]
-	case "scc":
-		return &programs[1895]
-	case "scons":
-		return &programs[1896]
-	case "waf":
-		return &programs[1897]
-	case "tup":
-		return &programs[1898]
-	case "redo":
-		return &programs[1899]
-	case "buck":
-		return &programs[1900]
-	case "buck2":
-		return &programs[1901]
-	case "pants":
-		return &programs[1902]
-	case "please":
-		return &programs[1903]
-	case "drake":
-		return &programs[1904]
-	case "thor":
-		return &programs[1905]
-	case "fab":
-		return &programs[1906]
-	case "lein":
-		return &programs[1907]
-	case "boot":
-		return &programs[1908]
-	case "mill":
-		return &programs[1909]
-	case "bleep":
-		return &programs[1910]
-	case "jake":
-		return &programs[1911]
-	case "cake":
-		return &programs[1912]
-	case "xmake":
-		return &programs[1913]
-	case "premake5":
-		return &programs[1914]
-	case "earthly":
-		return &programs[1915]
-	case "dagger":
-		return &programs[1916]
-	case "tilt":
-		return &programs[1917]
-	case "skaffold":
-		return &programs[1918]
-	case "garden":
-		return &programs[1919]
-	case "bit":
-		return &programs[1920]
-	case "scp":
-		return &programs[1921]
-	case "screen":
-		return &programs[1922]
+		return &programs[245]
 	case "byobu":
-		return &programs[1923]
+		return &programs[246]
 	case "zellij":
-		return &programs[1924]
+		return &programs[247]
 	case "dtach":
-		return &programs[1925]
+		return &programs[248]
 	case "abduco":
+		return &programs[249]
+	case "bzip2":
+		return &programs[250]
+	case "bunzip2":
+		return &programs[251]
+	case "bzmore":
+		return &programs[252]
+	case "c++filt":
+		return &programs[253]
+	case "addr2line":
+		return &programs[254]
+	case "llvm-nm":
+		return &programs[255]
+	case "llvm-objdump":
+		return &programs[256]
+	case "llvm-readelf":
+		return &programs[257]
+	case "dwarfdump":
+		return &programs[258]
+	case "cProfile":
+		return &programs[259]
+	case "profile":
+		return &programs[260]
+	case "pdb":
+		return &programs[261]
+	case "runpy":
+		return &programs[262]
+	case "doctest":
+		return &programs[263]
+	case "viztracer":
+		return &programs[264]
+	case "kernprof":
+		return &programs[265]
+	case "memray":
+		return &programs[266]
+	case "scalene":
+		return &programs[267]
+	case "pyinstrument":
+		return &programs[268]
+	case "py-spy":
+		return &programs[269]
+	case "debugpy":
+		return &programs[270]
+	case "ipdb":
+		return &programs[271]
+	case "caffeinate":
+		return &programs[272]
+	case "caller":
+		return &programs[273]
+	case "capsh":
+		return &programs[274]
+	case "cargo":
+		return &programs[275]
+	case "cat":
+		return &programs[276]
+	case "catchsegv":
+		return &programs[277]
+	case "eatmydata":
+		return &programs[278]
+	case "unbuffer":
+		return &programs[279]
+	case "noglob":
+		return &programs[280]
+	case "nocorrect":
+		return &programs[281]
+	case "chronic":
+		return &programs[282]
+	case "ifne":
+		return &programs[283]
+	case "tini":
+		return &programs[284]
+	case "dumb-init":
+		return &programs[285]
+	case "with-contenv":
+		return &programs[286]
+	case "cd":
+		return &programs[287]
+	case "cdk":
+		return &programs[288]
+	case "cdktf":
+		return &programs[289]
+	case "ceph":
+		return &programs[290]
+	case "cgdb":
+		return &programs[291]
+	case "pwndbg":
+		return &programs[292]
+	case "cgexec":
+		return &programs[293]
+	case "chattr":
+		return &programs[294]
+	case "setfacl":
+		return &programs[295]
+	case "chcon":
+		return &programs[296]
+	case "chdir":
+		return &programs[297]
+	case "check-manifest":
+		return &programs[298]
+	case "chg":
+		return &programs[299]
+	case "chgrp":
+		return &programs[300]
+	case "chmod":
+		return &programs[301]
+	case "chown":
+		return &programs[302]
+	case "chpst":
+		return &programs[303]
+	case "chronyc":
+		return &programs[304]
+	case "chroot":
+		return &programs[305]
+	case "chrt":
+		return &programs[306]
+	case "cksum":
+		return &programs[307]
+	case "sum":
+		return &programs[308]
+	case "clang-format":
+		return &programs[309]
+	case "clang-format-14":
+		return &programs[310]
+	case "clang-format-15":
+		return &programs[311]
+	case "clang-format-16":
+		return &programs[312]
+	case "clang-format-17":
+		return &programs[313]
+	case "clang-format-18":
+		return &programs[314]
+	case "clear":
+		return &programs[315]
+	case "cloc":
+		return &programs[316]
+	case "cmake":
+		return &programs[317]
+	case "cmp":
+		return &programs[318]
+	case "cnpm":
+		return &programs[319]
+	case "tnpm":
+		return &programs[320]
+	case "code":
+		return &programs[321]
+	case "codesign":
+		return &programs[322]
+	case "codespell":
+		return &programs[323]
+	case "colordiff":
+		return &programs[324]
+	case "gdiff":
+		return &programs[325]
+	case "colrm":
+		return &programs[326]
+	case "column":
+		return &programs[327]
+	case "comm":
+		return &programs[328]
+	case "command":
+		return &programs[329]
+	case "command-not-found":
+		return &programs[330]
+	case "compgen":
+		return &programs[331]
+	case "complete":
+		return &programs[332]
+	case "compopt":
+		return &programs[333]
+	case "composer":
+		return &programs[334]
+	case "composer.phar":
+		return &programs[335]
+	case "concurrently":
+		return &programs[336]
+	case "conda":
+		return &programs[337]
+	case "mamba":
+		return &programs[338]
+	case "consul":
+		return &programs[339]
+	case "convert":
+		return &programs[340]
+	case "magick":
+		return &programs[341]
+	case "mogrify":
+		return &programs[342]
+	case "composite":
+		return &programs[343]
+	case "montage":
+		return &programs[344]
+	case "compare":
+		return &programs[345]
+	case "gm":
+		return &programs[346]
+	case "vips":
+		return &programs[347]
+	case "cwebp":
+		return &programs[348]
+	case "dwebp":
+		return &programs[349]
+	case "pngquant":
+		return &programs[350]
+	case "optipng":
+		return &programs[351]
+	case "jpegoptim":
+		return &programs[352]
+	case "rsvg-convert":
+		return &programs[353]
+	case "inkscape":
+		return &programs[354]
+	case "gs":
+		return &programs[355]
+	case "pdftk":
+		return &programs[356]
+	case "qpdf":
+		return &programs[357]
+	case "pdfunite":
+		return &programs[358]
+	case "wkhtmltopdf":
+		return &programs[359]
+	case "exiftool":
+		return &programs[360]
+	case "sox":
+		return &programs[361]
+	case "lame":
+		return &programs[362]
+	case "flac":
+		return &programs[363]
+	case "opusenc":
+		return &programs[364]
+	case "potrace":
+		return &programs[365]
+	case "plantuml":
+		return &programs[366]
+	case "mmdc":
+		return &programs[367]
+	case "d2":
+		return &programs[368]
+	case "pdflatex":
+		return &programs[369]
+	case "xelatex":
+		return &programs[370]
+	case "lualatex":
+		return &programs[371]
+	case "latex":
+		return &programs[372]
+	case "tex":
+		return &programs[373]
+	case "bibtex":
+		return &programs[374]
+	case "biber":
+		return &programs[375]
+	case "makeindex":
+		return &programs[376]
+	case "tectonic":
+		return &programs[377]
+	case "typst":
+		return &programs[378]
+	case "asciidoctor":
+		return &programs[379]
+	case "asciidoc":
+		return &programs[380]
+	case "groff":
+		return &programs[381]
+	case "troff":
+		return &programs[382]
+	case "nroff":
+		return &programs[383]
+	case "soffice":
+		return &programs[384]
+	case "libreoffice":
+		return &programs[385]
+	case "unoconv":
+		return &programs[386]
+	case "calibre":
+		return &programs[387]
+	case "ebook-convert":
+		return &programs[388]
+	case "antiword":
+		return &programs[389]
+	case "catdoc":
+		return &programs[390]
+	case "docx2txt":
+		return &programs[391]
+	case "xlsx2csv":
+		return &programs[392]
+	case "csvtool":
+		return &programs[393]
+	case "openscad":
+		return &programs[394]
+	case "blender":
+		return &programs[395]
+	case "stl2gcode":
+		return &programs[396]
+	case "coredumpctl":
+		return &programs[397]
+	case "corepack":
+		return &programs[398]
+	case "corosync-cfgtool":
+		return &programs[399]
+	case "coverage":
+		return &programs[400]
+	case "cowsay":
+		return &programs[401]
+	case "cowthink":
+		return &programs[402]
+	case "cp":
+		return &programs[403]
+	case "cpack":
+		return &programs[404]
+	case "cpio":
+		return &programs[405]
+	case "cpp":
+		return &programs[406]
+	case "cppcheck":
+		return &programs[407]
+	case "cqlsh":
+		return &programs[408]
+	case "clickhouse-client":
+		return &programs[409]
+	case "crane":
+		return &programs[410]
+	case "crictl":
+		return &programs[411]
+	case "crontab":
+		return &programs[412]
+	case "cross-env":
+		return &programs[413]
+	case "cross-env-shell":
+		return &programs[414]
+	case "cryptsetup":
+		return &programs[415]
+	case "csh":
+		return &programs[416]
+	case "tcsh":
+		return &programs[417]
+	case "csplit":
+		return &programs[418]
+	case "ctags":
+		return &programs[419]
+	case "universal-ctags":
+		return &programs[420]
+	case "ctags-universal":
+		return &programs[421]
+	case "exuberant-ctags":
+		return &programs[422]
+	case "ctags-exuberant":
+		return &programs[423]
+	case "ctest":
+		return &programs[424]
+	case "curl":
+		return &programs[425]
+	case "cut":
+		return &programs[426]
+	case "cypress":
+		return &programs[427]
+	case "date":
+		return &programs[428]
+	case "dbus-launch":
+		return &programs[429]
+	case "dbus-run-session":
+		return &programs[430]
+	case "dc":
+		return &programs[431]
+	case "dc3dd":
+		return &programs[432]
+	case "dcfldd":
+		return &programs[433]
+	case "mkdosfs":
+		return &programs[434]
+	case "mkfs.bfs":
+		return &programs[435]
+	case "mkfs.cramfs":
+		return &programs[436]
+	case "mkfs.exfat":
+		return &programs[437]
+	case "mkfs.f2fs":
+		return &programs[438]
+	case "mkfs.jfs":
+		return &programs[439]
+	case "mkfs.minix":
+		return &programs[440]
+	case "mkfs.msdos":
+		return &programs[441]
+	case "mkfs.reiserfs":
+		return &programs[442]
+	case "mkntfs":
+		return &programs[443]
+	case "newfs":
+		return &programs[444]
+	case "dd":
+		return &programs[445]
+	case "declare":
+		return &programs[446]
+	case "typeset":
+		return &programs[447]
+	case "local":
+		return &programs[448]
+	case "readonly":
+		return &programs[449]
+	case "defaults":
+		return &programs[450]
+	case "delta":
+		return &programs[451]
+	case "delv":
+		return &programs[452]
+	case "deno":
+		return &programs[453]
+	case "depcheck":
+		return &programs[454]
+	case "df":
+		return &programs[455]
+	case "diff":
+		return &programs[456]
+	case "diff3":
+		return &programs[457]
+	case "diffstat":
+		return &programs[458]
+	case "difft":
+		return &programs[459]
+	case "difftastic":
+		return &programs[460]
+	case "diff-so-fancy":
+		return &programs[461]
+	case "icdiff":
+		return &programs[462]
+	case "sd":
+		return &programs[463]
+	case "choose":
+		return &programs[464]
+	case "gron":
+		return &programs[465]
+	case "fx":
+		return &programs[466]
+	case "jo":
+		return &programs[467]
+	case "jc":
+		return &programs[468]
+	case "dasel":
+		return &programs[469]
+	case "xsv":
+		return &programs[470]
+	case "qsv":
+		return &programs[471]
+	case "csvcut":
+		return &programs[472]
+	case "csvgrep":
+		return &programs[473]
+	case "csvlook":
+		return &programs[474]
+	case "in2csv":
+		return &programs[475]
+	case "mlr":
+		return &programs[476]
+	case "htmlq":
+		return &programs[477]
+	case "pup":
+		return &programs[478]
+	case "tomlq":
+		return &programs[479]
+	case "gum":
+		return &programs[480]
+	case "glow":
+		return &programs[481]
+	case "grex":
+		return &programs[482]
+	case "tldr":
+		return &programs[483]
+	case "shellspec":
+		return &programs[484]
+	case "actionlint":
+		return &programs[485]
+	case "act":
+		return &programs[486]
+	case "gitleaks":
+		return &programs[487]
+	case "trufflehog":
+		return &programs[488]
+	case "detect-secrets":
+		return &programs[489]
+	case "cscope":
+		return &programs[490]
+	case "comby":
+		return &programs[491]
+	case "jscodeshift":
+		return &programs[492]
+	case "claude":
+		return &programs[493]
+	case "codex":
+		return &programs[494]
+	case "gemini":
+		return &programs[495]
+	case "aider":
+		return &programs[496]
+	case "llm":
+		return &programs[497]
+	case "ollama":
+		return &programs[498]
+	case "goose":
+		return &programs[499]
+	case "opencode":
+		return &programs[500]
+	case "copilot":
+		return &programs[501]
+	case "lazygit":
+		return &programs[502]
+	case "gitui":
+		return &programs[503]
+	case "tig":
+		return &programs[504]
+	case "watchman":
+		return &programs[505]
+	case "dig":
+		return &programs[506]
+	case "dir":
+		return &programs[507]
+	case "dircolors":
+		return &programs[508]
+	case "direnv":
+		return &programs[509]
+	case "dirname":
+		return &programs[510]
+	case "dirs":
+		return &programs[511]
+	case "diskutil":
+		return &programs[512]
+	case "disown":
+		return &programs[513]
+	case "dlv":
+		return &programs[514]
+	case "dmesg":
+		return &programs[515]
+	case "dmidecode":
+		return &programs[516]
+	case "dmsetup":
+		return &programs[517]
+	case "dmypy":
+		return &programs[518]
+	case "dnf":
+		return &programs[519]
+	case "yum":
+		return &programs[520]
+	case "microdnf":
+		return &programs[521]
+	case "doas":
+		return &programs[522]
+	case "doc8":
+		return &programs[523]
+	case "docker":
+		return &programs[524]
+	case "podman":
+		return &programs[525]
+	case "nerdctl":
+		return &programs[526]
+	case "docker-compose":
+		return &programs[527]
+	case "doctl":
+		return &programs[528]
+	case "dos2unix":
+		return &programs[529]
+	case "unix2dos":
+		return &programs[530]
+	case "mac2unix":
+		return &programs[531]
+	case "dot":
+		return &programs[532]
+	case "neato":
+		return &programs[533]
+	case "twopi":
+		return &programs[534]
+	case "circo":
+		return &programs[535]
+	case "fdp":
+		return &programs[536]
+	case "sfdp":
+		return &programs[537]
+	case "patchwork":
+		return &programs[538]
+	case "osage":
+		return &programs[539]
+	case "dotenv":
+		return &programs[540]
+	case "dotnet":
+		return &programs[541]
+	case "dpkg":
+		return &programs[542]
+	case "dpkg-deb":
+		return &programs[543]
+	case "dpkg-query":
+		return &programs[544]
+	case "drill":
+		return &programs[545]
+	case "dropdb":
+		return &programs[546]
+	case "dropuser":
+		return &programs[547]
+	case "dscl":
+		return &programs[548]
+	case "dstat":
+		return &programs[549]
+	case "lsscsi":
+		return &programs[550]
+	case "lvdisplay":
+		return &programs[551]
+	case "mdls":
+		return &programs[552]
+	case "modinfo":
+		return &programs[553]
+	case "pvdisplay":
+		return &programs[554]
+	case "vgdisplay":
+		return &programs[555]
+	case "du":
+		return &programs[556]
+	case "duckdb":
+		return &programs[557]
+	case "dust":
+		return &programs[558]
+	case "duf":
+		return &programs[559]
+	case "procs":
+		return &programs[560]
+	case "dzdo":
+		return &programs[561]
+	case "echo":
+		return &programs[562]
+	case "ed":
+		return &programs[563]
+	case "red":
+		return &programs[564]
+	case "eksctl":
+		return &programs[565]
+	case "elfedit":
+		return &programs[566]
+	case "elixir":
+		return &programs[567]
+	case "iex":
+		return &programs[568]
+	case "emulate":
+		return &programs[569]
+	case "enable":
+		return &programs[570]
+	case "entr":
+		return &programs[571]
+	case "env":
+		return &programs[572]
+	case "envsubst":
+		return &programs[573]
+	case "erl":
+		return &programs[574]
+	case "esbuild":
+		return &programs[575]
+	case "eslint":
+		return &programs[576]
+	case "eslint_d":
+		return &programs[577]
+	case "xo":
+		return &programs[578]
+	case "standard":
+		return &programs[579]
+	case "semistandard":
+		return &programs[580]
+	case "ts-standard":
+		return &programs[581]
+	case "etcdctl":
+		return &programs[582]
+	case "ethtool":
+		return &programs[583]
+	case "eval":
+		return &programs[584]
+	case "exec":
+		return &programs[585]
+	case "exit":
+		return &programs[586]
+	case "return":
+		return &programs[587]
+	case "expand":
+		return &programs[588]
+	case "unexpand":
+		return &programs[589]
+	case "expect":
+		return &programs[590]
+	case "export":
+		return &programs[591]
+	case "expr":
+		return &programs[592]
+	case "eza":
+		return &programs[593]
+	case "exa":
+		return &programs[594]
+	case "fail2ban-client":
+		return &programs[595]
+	case "fakeroot":
+		return &programs[596]
+	case "faketime":
+		return &programs[597]
+	case "fc":
+		return &programs[598]
+	case "fc-list":
+		return &programs[599]
+	case "fc-match":
+		return &programs[600]
+	case "fd":
+		return &programs[601]
+	case "fdfind":
+		return &programs[602]
+	case "fdisk":
+		return &programs[603]
+	case "gdisk":
+		return &programs[604]
+	case "fetch":
+		return &programs[605]
+	case "ffmpeg":
+		return &programs[606]
+	case "ffplay":
+		return &programs[607]
+	case "ffprobe":
+		return &programs[608]
+	case "file":
+		return &programs[609]
+	case "finch":
+		return &programs[610]
+	case "find":
+		return &programs[611]
+	case "finger":
+		return &programs[612]
+	case "firejail":
+		return &programs[613]
+	case "firewall-cmd":
+		return &programs[614]
+	case "fish":
+		return &programs[615]
+	case "flake8":
+		return &programs[616]
+	case "flatpak":
+		return &programs[617]
+	case "flock":
+		return &programs[618]
+	case "flux":
+		return &programs[619]
+	case "fly":
+		return &programs[620]
+	case "flyctl":
+		return &programs[621]
+	case "fmt":
+		return &programs[622]
+	case "fnm":
+		return &programs[623]
+	case "n":
+		return &programs[624]
+	case "nodenv":
+		return &programs[625]
+	case "volta":
+		return &programs[626]
+	case "nvm":
+		return &programs[627]
+	case "nvs":
+		return &programs[628]
+	case "fold":
+		return &programs[629]
+	case "free":
+		return &programs[630]
+	case "vmstat":
+		return &programs[631]
+	case "iostat":
+		return &programs[632]
+	case "mpstat":
+		return &programs[633]
+	case "lscpu":
+		return &programs[634]
+	case "lsmem":
+		return &programs[635]
+	case "lsmod":
+		return &programs[636]
+	case "lsns":
+		return &programs[637]
+	case "lsipc":
+		return &programs[638]
+	case "lslocks":
+		return &programs[639]
+	case "numastat":
+		return &programs[640]
+	case "getfacl":
+		return &programs[641]
+	case "lsattr":
+		return &programs[642]
+	case "locale":
+		return &programs[643]
+	case "getcap":
+		return &programs[644]
+	case "cal":
+		return &programs[645]
+	case "pstree":
+		return &programs[646]
+	case "pidof":
+		return &programs[647]
+	case "pwdx":
+		return &programs[648]
+	case "lsfd":
+		return &programs[649]
+	case "findmnt":
+		return &programs[650]
+	case "mountpoint":
+		return &programs[651]
+	case "fswatch":
+		return &programs[652]
+	case "ftp":
+		return &programs[653]
+	case "fuser":
+		return &programs[654]
+	case "fusermount":
+		return &programs[655]
+	case "fusermount3":
+		return &programs[656]
+	case "xfs_growfs":
+		return &programs[657]
+	case "xfs_repair":
+		return &programs[658]
+	case "fstrim":
+		return &programs[659]
+	case "partprobe":
+		return &programs[660]
+	case "partx":
+		return &programs[661]
+	case "kpartx":
+		return &programs[662]
+	case "dumpe2fs":
+		return &programs[663]
+	case "debugfs":
+		return &programs[664]
+	case "e2label":
+		return &programs[665]
+	case "quota":
+		return &programs[666]
+	case "setquota":
+		return &programs[667]
+	case "setfattr":
+		return &programs[668]
+	case "chvt":
+		return &programs[669]
+	case "depmod":
+		return &programs[670]
+	case "efibootmgr":
+		return &programs[671]
+	case "grub-install":
+		return &programs[672]
+	case "update-grub":
+		return &programs[673]
+	case "update-initramfs":
+		return &programs[674]
+	case "dracut":
+		return &programs[675]
+	case "hwclock":
+		return &programs[676]
+	case "ip6tables":
+		return &programs[677]
+	case "iptables-restore":
+		return &programs[678]
+	case "tc":
+		return &programs[679]
+	case "brctl":
+		return &programs[680]
+	case "ifup":
+		return &programs[681]
+	case "ifdown":
+		return &programs[682]
+	case "wpa_cli":
+		return &programs[683]
+	case "rfkill":
+		return &programs[684]
+	case "dhclient":
+		return &programs[685]
+	case "bluetoothctl":
+		return &programs[686]
+	case "chage":
+		return &programs[687]
+	case "chfn":
+		return &programs[688]
+	case "vipw":
+		return &programs[689]
+	case "pwck":
+		return &programs[690]
+	case "setenforce":
+		return &programs[691]
+	case "semanage":
+		return &programs[692]
+	case "restorecon":
+		return &programs[693]
+	case "aa-enforce":
+		return &programs[694]
+	case "auditctl":
+		return &programs[695]
+	case "wall":
+		return &programs[696]
+	case "write":
+		return &programs[697]
+	case "mesg":
+		return &programs[698]
+	case "atrm":
+		return &programs[699]
+	case "atq":
+		return &programs[700]
+	case "locale-gen":
+		return &programs[701]
+	case "dpkg-reconfigure":
+		return &programs[702]
+	case "alternatives":
+		return &programs[703]
+	case "systemsetup":
+		return &programs[704]
+	case "pmset":
+		return &programs[705]
+	case "csrutil":
+		return &programs[706]
+	case "softwareupdate":
+		return &programs[707]
+	case "chkconfig":
+		return &programs[708]
+	case "rc-update":
+		return &programs[709]
+	case "update-rc.d":
+		return &programs[710]
+	case "sv":
+		return &programs[711]
+	case "runit":
+		return &programs[712]
+	case "s6-svc":
+		return &programs[713]
+	case "monit":
+		return &programs[714]
+	case "certbot":
+		return &programs[715]
+	case "acme.sh":
+		return &programs[716]
+	case "wg":
+		return &programs[717]
+	case "wg-quick":
+		return &programs[718]
+	case "openvpn":
+		return &programs[719]
+	case "ipsec":
+		return &programs[720]
+	case "tailscale":
+		return &programs[721]
+	case "zerotier-cli":
+		return &programs[722]
+	case "cloudflared":
+		return &programs[723]
+	case "dd_rescue":
+		return &programs[724]
+	case "testdisk":
+		return &programs[725]
+	case "wodim":
+		return &programs[726]
+	case "growisofs":
+		return &programs[727]
+	case "mkisofs":
+		return &programs[728]
+	case "xorriso":
+		return &programs[729]
+	case "genisoimage":
+		return &programs[730]
+	case "sgpio":
+		return &programs[731]
+	case "racadm":
+		return &programs[732]
+	case "virt-install":
+		return &programs[733]
+	case "qemu-img":
+		return &programs[734]
+	case "qemu-system-x86_64":
+		return &programs[735]
+	case "VBoxManage":
+		return &programs[736]
+	case "vmrun":
+		return &programs[737]
+	case "xl":
+		return &programs[738]
+	case "osqueryi":
+		return &programs[739]
+	case "fstab-decode":
+		return &programs[740]
+	case "ntpdate":
+		return &programs[741]
+	case "rdate":
+		return &programs[742]
+	case "rtcwake":
+		return &programs[743]
+	case "nologin":
+		return &programs[744]
+	case "sulogin":
+		return &programs[745]
+	case "agetty":
+		return &programs[746]
+	case "login":
+		return &programs[747]
+	case "fzf":
+		return &programs[748]
+	case "gcc":
+		return &programs[749]
+	case "cc":
+		return &programs[750]
+	case "g++":
+		return &programs[751]
+	case "c++":
+		return &programs[752]
+	case "clang":
+		return &programs[753]
+	case "clang++":
+		return &programs[754]
+	case "gcc-10":
+		return &programs[755]
+	case "gcc-11":
+		return &programs[756]
+	case "gcc-12":
+		return &programs[757]
+	case "gcc-13":
+		return &programs[758]
+	case "gcc-14":
+		return &programs[759]
+	case "g++-10":
+		return &programs[760]
+	case "g++-11":
+		return &programs[761]
+	case "g++-12":
+		return &programs[762]
+	case "g++-13":
+		return &programs[763]
+	case "g++-14":
+		return &programs[764]
+	case "clang-14":
+		return &programs[765]
+	case "clang-15":
+		return &programs[766]
+	case "clang-16":
+		return &programs[767]
+	case "clang-17":
+		return &programs[768]
+	case "clang-18":
+		return &programs[769]
+	case "clang-19":
+		return &programs[770]
+	case "clang++-14":
+		return &programs[771]
+	case "clang++-15":
+		return &programs[772]
+	case "clang++-16":
+		return &programs[773]
+	case "clang++-17":
+		return &programs[774]
+	case "clang++-18":
+		return &programs[775]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[776]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[777]
+	case "gcloud":
+		return &programs[778]
+	case "gdb":
+		return &programs[779]
+	case "gem":
+		return &programs[780]
+	case "getconf":
+		return &programs[781]
+	case "getenforce":
+		return &programs[782]
+	case "sestatus":
+		return &programs[783]
+	case "runlevel":
+		return &programs[784]
+	case "getopts":
+		return &programs[785]
+	case "gfind":
+		return &programs[786]
+	case "gfortran":
+		return &programs[787]
+	case "tcc":
+		return &programs[788]
+	case "icx":
+		return &programs[789]
+	case "icpx":
+		return &programs[790]
+	case "nvcc":
+		return &programs[791]
+	case "emcc":
+		return &programs[792]
+	case "em++":
+		return &programs[793]
+	case "musl-gcc":
+		return &programs[794]
+	case "gh":
+		return &programs[795]
+	case "ghc":
+		return &programs[796]
+	case "ghci":
+		return &programs[797]
+	case "ginstall":
+		return &programs[798]
+	case "git":
+		return &programs[799]
+	case "glab":
+		return &programs[800]
+	case "glances":
+		return &programs[801]
+	case "gls":
+		return &programs[802]
+	case "gnuplot":
+		return &programs[803]
+	case "go":
+		return &programs[804]
+	case "go1.21":
+		return &programs[805]
+	case "go1.22":
+		return &programs[806]
+	case "go1.23":
+		return &programs[807]
+	case "go1.24":
+		return &programs[808]
+	case "go1.25":
+		return &programs[809]
+	case "go1.26":
+		return &programs[810]
+	case "gotip":
+		return &programs[811]
+	case "god":
+		return &programs[812]
+	case "gofmt":
+		return &programs[813]
+	case "goimports":
+		return &programs[814]
+	case "gofumpt":
+		return &programs[815]
+	case "gci":
+		return &programs[816]
+	case "golines":
+		return &programs[817]
+	case "gojq":
+		return &programs[818]
+	case "jaq":
+		return &programs[819]
+	case "golangci-lint":
+		return &programs[820]
+	case "gosu":
+		return &programs[821]
+	case "su-exec":
+		return &programs[822]
+	case "setuidgid":
+		return &programs[823]
+	case "gpg":
+		return &programs[824]
+	case "gpg-agent":
+		return &programs[825]
+	case "gpg2":
+		return &programs[826]
+	case "gpgv":
+		return &programs[827]
+	case "age":
+		return &programs[828]
+	case "age-keygen":
+		return &programs[829]
+	case "sops":
+		return &programs[830]
+	case "pass":
+		return &programs[831]
+	case "gopass":
+		return &programs[832]
+	case "minisign":
+		return &programs[833]
+	case "signify":
+		return &programs[834]
+	case "keybase":
+		return &programs[835]
+	case "lpass":
+		return &programs[836]
+	case "infisical":
+		return &programs[837]
+	case "chamber":
+		return &programs[838]
+	case "aws-vault":
+		return &programs[839]
+	case "teller":
+		return &programs[840]
+	case "gradle":
+		return &programs[841]
+	case "gradlew":
+		return &programs[842]
+	case "grealpath":
+		return &programs[843]
+	case "grep":
+		return &programs[844]
+	case "egrep":
+		return &programs[845]
+	case "fgrep":
+		return &programs[846]
+	case "zgrep":
+		return &programs[847]
+	case "zegrep":
+		return &programs[848]
+	case "zfgrep":
+		return &programs[849]
+	case "bzgrep":
+		return &programs[850]
+	case "xzgrep":
+		return &programs[851]
+	case "groovy":
+		return &programs[852]
+	case "scala":
+		return &programs[853]
+	case "kotlin":
+		return &programs[854]
+	case "kscript":
+		return &programs[855]
+	case "jshell":
+		return &programs[856]
+	case "escript":
+		return &programs[857]
+	case "clojure":
+		return &programs[858]
+	case "clj":
+		return &programs[859]
+	case "bb":
+		return &programs[860]
+	case "racket":
+		return &programs[861]
+	case "guile":
+		return &programs[862]
+	case "sbcl":
+		return &programs[863]
+	case "emacs":
+		return &programs[864]
+	case "emacsclient":
+		return &programs[865]
+	case "swipl":
+		return &programs[866]
+	case "octave":
+		return &programs[867]
+	case "matlab":
+		return &programs[868]
+	case "janet":
+		return &programs[869]
+	case "gjs":
+		return &programs[870]
+	case "qjs":
+		return &programs[871]
+	case "d8":
+		return &programs[872]
+	case "bun.exe":
+		return &programs[873]
+	case "babel-node":
+		return &programs[874]
+	case "coffee":
+		return &programs[875]
+	case "grype":
+		return &programs[876]
+	case "syft":
+		return &programs[877]
+	case "gsed":
+		return &programs[878]
+	case "gsettings":
+		return &programs[879]
+	case "dconf":
+		return &programs[880]
+	case "gsort":
+		return &programs[881]
+	case "gsplit":
+		return &programs[882]
+	case "gsutil":
+		return &programs[883]
+	case "gtar":
+		return &programs[884]
+	case "bsdtar":
+		return &programs[885]
+	case "gtime":
+		return &programs[886]
+	case "gtimeout":
+		return &programs[887]
+	case "gunicorn":
+		return &programs[888]
+	case "uvicorn":
+		return &programs[889]
+	case "hypercorn":
+		return &programs[890]
+	case "daphne":
+		return &programs[891]
+	case "waitress-serve":
+		return &programs[892]
+	case "uwsgi":
+		return &programs[893]
+	case "flask":
+		return &programs[894]
+	case "fastapi":
+		return &programs[895]
+	case "granian":
+		return &programs[896]
+	case "celery":
+		return &programs[897]
+	case "django-admin":
+		return &programs[898]
+	case "alembic":
+		return &programs[899]
+	case "airflow":
+		return &programs[900]
+	case "dagster":
+		return &programs[901]
+	case "prefect":
+		return &programs[902]
+	case "dbt":
+		return &programs[903]
+	case "scrapy":
+		return &programs[904]
+	case "locust":
+		return &programs[905]
+	case "rq":
+		return &programs[906]
+	case "dramatiq":
+		return &programs[907]
+	case "huey":
+		return &programs[908]
+	case "supervisord":
+		return &programs[909]
+	case "supervisorctl":
+		return &programs[910]
+	case "ansible-galaxy":
+		return &programs[911]
+	case "ansible-inventory":
+		return &programs[912]
+	case "ansible-doc":
+		return &programs[913]
+	case "salt":
+		return &programs[914]
+	case "salt-call":
+		return &programs[915]
+	case "puppet":
+		return &programs[916]
+	case "chef-client":
+		return &programs[917]
+	case "knife":
+		return &programs[918]
+	case "guniq":
+		return &programs[919]
+	case "gvim":
+		return &programs[920]
+	case "cursor":
+		return &programs[921]
+	case "subl":
+		return &programs[922]
+	case "atom":
+		return &programs[923]
+	case "gedit":
+		return &programs[924]
+	case "kate":
+		return &programs[925]
+	case "zed":
+		return &programs[926]
+	case "idea":
+		return &programs[927]
+	case "gwc":
+		return &programs[928]
+	case "gzip":
+		return &programs[929]
+	case "gunzip":
+		return &programs[930]
+	case "hadolint":
+		return &programs[931]
+	case "hash":
+		return &programs[932]
+	case "hatch":
+		return &programs[933]
+	case "pixi":
+		return &programs[934]
+	case "hcloud":
+		return &programs[935]
+	case "hd":
+		return &programs[936]
+	case "hdiutil":
+		return &programs[937]
+	case "head":
+		return &programs[938]
+	case "helm":
+		return &programs[939]
+	case "help":
+		return &programs[940]
+	case "heroku":
+		return &programs[941]
+	case "hexdump":
+		return &programs[942]
+	case "hexyl":
+		return &programs[943]
+	case "hg":
+		return &programs[944]
+	case "history":
+		return &programs[945]
+	case "host":
+		return &programs[946]
+	case "nslookup":
+		return &programs[947]
+	case "getent":
+		return &programs[948]
+	case "hostid":
+		return &programs[949]
+	case "hostname":
+		return &programs[950]
+	case "htop":
+		return &programs[951]
+	case "htpasswd":
+		return &programs[952]
+	case "http":
+		return &programs[953]
+	case "https":
+		return &programs[954]
+	case "xh":
+		return &programs[955]
+	case "xhs":
+		return &programs[956]
+	case "httpie":
+		return &programs[957]
+	case "http-server":
+		return &programs[958]
+	case "serve":
+		return &programs[959]
+	case "http.server":
+		return &programs[960]
+	case "hwinfo":
+		return &programs[961]
+	case "hyperfine":
+		return &programs[962]
+	case "iconv":
+		return &programs[963]
+	case "id":
+		return &programs[964]
+	case "identify":
+		return &programs[965]
+	case "xlsinfo":
+		return &programs[966]
+	case "ifconfig":
+		return &programs[967]
+	case "iftop":
+		return &programs[968]
+	case "influx":
+		return &programs[969]
+	case "info":
+		return &programs[970]
+	case "init":
+		return &programs[971]
+	case "telinit":
+		return &programs[972]
+	case "inotifywait":
+		return &programs[973]
+	case "fsnotifywait":
+		return &programs[974]
+	case "inotifywatch":
+		return &programs[975]
+	case "fsnotifywatch":
+		return &programs[976]
+	case "install":
+		return &programs[977]
+	case "integer":
+		return &programs[978]
+	case "float":
+		return &programs[979]
+	case "inv":
+		return &programs[980]
+	case "invoke":
+		return &programs[981]
+	case "doit":
+		return &programs[982]
+	case "nox":
+		return &programs[983]
+	case "ant":
+		return &programs[984]
+	case "sbt":
+		return &programs[985]
+	case "grunt":
+		return &programs[986]
+	case "gulp":
+		return &programs[987]
+	case "mage":
+		return &programs[988]
+	case "inxi":
+		return &programs[989]
+	case "sensors":
+		return &programs[990]
+	case "rocm-smi":
+		return &programs[991]
+	case "ncal":
+		return &programs[992]
+	case "neofetch":
+		return &programs[993]
+	case "fastfetch":
+		return &programs[994]
+	case "screenfetch":
+		return &programs[995]
+	case "figlet":
+		return &programs[996]
+	case "fortune":
+		return &programs[997]
+	case "toilet":
+		return &programs[998]
+	case "tput":
+		return &programs[999]
+	case "reset":
+		return &programs[1000]
+	case "tabs":
+		return &programs[1001]
+	case "infocmp":
+		return &programs[1002]
+	case "toe":
+		return &programs[1003]
+	case "units":
+		return &programs[1004]
+	case "prtstat":
+		return &programs[1005]
+	case "peekfd":
+		return &programs[1006]
+	case "tzselect":
+		return &programs[1007]
+	case "ac":
+		return &programs[1008]
+	case "vnstat":
+		return &programs[1009]
+	case "ipcalc":
+		return &programs[1010]
+	case "sipcalc":
+		return &programs[1011]
+	case "procinfo":
+		return &programs[1012]
+	case "ionice":
+		return &programs[1013]
+	case "iotop":
+		return &programs[1014]
+	case "ip":
+		return &programs[1015]
+	case "ipcs":
+		return &programs[1016]
+	case "ipmitool":
+		return &programs[1017]
+	case "iptables":
+		return &programs[1018]
+	case "ipython":
+		return &programs[1019]
+	case "ipython3":
+		return &programs[1020]
+	case "isort":
+		return &programs[1021]
+	case "istioctl":
+		return &programs[1022]
+	case "iwconfig":
+		return &programs[1023]
+	case "java":
+		return &programs[1024]
+	case "javac":
+		return &programs[1025]
+	case "jest":
+		return &programs[1026]
+	case "jj":
+		return &programs[1027]
+	case "jobs":
+		return &programs[1028]
+	case "join":
+		return &programs[1029]
+	case "journalctl":
+		return &programs[1030]
+	case "jpeginfo":
+		return &programs[1031]
+	case "jq":
+		return &programs[1032]
+	case "jruby":
+		return &programs[1033]
+	case "irb":
+		return &programs[1034]
+	case "jshint":
+		return &programs[1035]
+	case "json.tool":
+		return &programs[1036]
+	case "julia":
+		return &programs[1037]
+	case "jupyter":
+		return &programs[1038]
+	case "jupyter-lab":
+		return &programs[1039]
+	case "jupyter-notebook":
+		return &programs[1040]
+	case "jupyter-nbconvert":
+		return &programs[1041]
+	case "papermill":
+		return &programs[1042]
+	case "streamlit":
+		return &programs[1043]
+	case "gradio":
+		return &programs[1044]
+	case "chainlit":
+		return &programs[1045]
+	case "mlflow":
+		return &programs[1046]
+	case "tensorboard":
+		return &programs[1047]
+	case "just":
+		return &programs[1048]
+	case "k":
+		return &programs[1049]
+	case "kubecolor":
+		return &programs[1050]
+	case "k3d":
+		return &programs[1051]
+	case "colima":
+		return &programs[1052]
+	case "rancher-desktop":
+		return &programs[1053]
+	case "lima":
+		return &programs[1054]
+	case "limactl":
+		return &programs[1055]
+	case "k3s":
+		return &programs[1056]
+	case "microk8s":
+		return &programs[1057]
+	case "k9s":
+		return &programs[1058]
+	case "kubetail":
+		return &programs[1059]
+	case "linkerd":
+		return &programs[1060]
+	case "cilium":
+		return &programs[1061]
+	case "kops":
+		return &programs[1062]
+	case "tkn":
+		return &programs[1063]
+	case "kn":
+		return &programs[1064]
+	case "crossplane":
+		return &programs[1065]
+	case "werf":
+		return &programs[1066]
+	case "devspace":
+		return &programs[1067]
+	case "okteto":
+		return &programs[1068]
+	case "kubeseal":
+		return &programs[1069]
+	case "kubeconform":
+		return &programs[1070]
+	case "kubeval":
+		return &programs[1071]
+	case "conftest":
+		return &programs[1072]
+	case "opa":
+		return &programs[1073]
+	case "cosign":
+		return &programs[1074]
+	case "dive":
+		return &programs[1075]
+	case "ctr":
+		return &programs[1076]
+	case "buildctl":
+		return &programs[1077]
+	case "umoci":
+		return &programs[1078]
+	case "dockle":
+		return &programs[1079]
+	case "docker-machine":
+		return &programs[1080]
+	case "kexec":
+		return &programs[1081]
+	case "reboot":
+		return &programs[1082]
+	case "halt":
+		return &programs[1083]
+	case "poweroff":
+		return &programs[1084]
+	case "kill":
+		return &programs[1085]
+	case "killall":
+		return &programs[1086]
+	case "killall5":
+		return &programs[1087]
+	case "kind":
+		return &programs[1088]
+	case "kubeadm":
+		return &programs[1089]
+	case "kubectl":
+		return &programs[1090]
+	case "oc":
+		return &programs[1091]
+	case "kubectx":
+		return &programs[1092]
+	case "kubens":
+		return &programs[1093]
+	case "kustomize":
+		return &programs[1094]
+	case "last":
+		return &programs[1095]
+	case "lastb":
+		return &programs[1096]
+	case "lastlog":
+		return &programs[1097]
+	case "latexmk":
+		return &programs[1098]
+	case "launchctl":
+		return &programs[1099]
+	case "ld":
+		return &programs[1100]
+	case "ld.lld":
+		return &programs[1101]
+	case "lld":
+		return &programs[1102]
+	case "ld.gold":
+		return &programs[1103]
+	case "mold":
+		return &programs[1104]
+	case "as":
+		return &programs[1105]
+	case "objcopy":
+		return &programs[1106]
+	case "strip":
+		return &programs[1107]
+	case "ranlib":
+		return &programs[1108]
+	case "dlltool":
+		return &programs[1109]
+	case "windres":
+		return &programs[1110]
+	case "llvm-objcopy":
+		return &programs[1111]
+	case "llvm-strip":
+		return &programs[1112]
+	case "ld-linux-x86-64.so.2":
+		return &programs[1113]
+	case "ld-linux.so.2":
+		return &programs[1114]
+	case "ld-linux-aarch64.so.1":
+		return &programs[1115]
+	case "ld-linux-armhf.so.3":
+		return &programs[1116]
+	case "ld-musl-x86_64.so.1":
+		return &programs[1117]
+	case "ld.so":
+		return &programs[1118]
+	case "ldapadd":
+		return &programs[1119]
+	case "ldapmodify":
+		return &programs[1120]
+	case "ldapdelete":
+		return &programs[1121]
+	case "ldapsearch":
+		return &programs[1122]
+	case "ldapwhoami":
+		return &programs[1123]
+	case "ldconfig":
+		return &programs[1124]
+	case "ldd":
+		return &programs[1125]
+	case "lefthook":
+		return &programs[1126]
+	case "overcommit":
+		return &programs[1127]
+	case "lerna":
+		return &programs[1128]
+	case "nx":
+		return &programs[1129]
+	case "less":
+		return &programs[1130]
+	case "lessecho":
+		return &programs[1131]
+	case "let":
+		return &programs[1132]
+	case "lftp":
+		return &programs[1133]
+	case "link":
+		return &programs[1134]
+	case "linode-cli":
+		return &programs[1135]
+	case "oci":
+		return &programs[1136]
+	case "ibmcloud":
+		return &programs[1137]
+	case "scw":
+		return &programs[1138]
+	case "vultr-cli":
+		return &programs[1139]
+	case "render":
+		return &programs[1140]
+	case "dokku":
+		return &programs[1141]
+	case "cf":
+		return &programs[1142]
+	case "eb":
+		return &programs[1143]
+	case "sam":
+		return &programs[1144]
+	case "copilot-aws":
+		return &programs[1145]
+	case "cfn":
+		return &programs[1146]
+	case "aliyun":
+		return &programs[1147]
+	case "tccli":
+		return &programs[1148]
+	case "yc":
+		return &programs[1149]
+	case "stripe":
+		return &programs[1150]
+	case "twilio":
+		return &programs[1151]
+	case "sentry-cli":
+		return &programs[1152]
+	case "datadog-ci":
+		return &programs[1153]
+	case "newrelic":
+		return &programs[1154]
+	case "sonar-scanner":
+		return &programs[1155]
+	case "circleci":
+		return &programs[1156]
+	case "travis":
+		return &programs[1157]
+	case "hub":
+		return &programs[1158]
+	case "tea":
+		return &programs[1159]
+	case "bb-cli":
+		return &programs[1160]
+	case "jira":
+		return &programs[1161]
+	case "linear":
+		return &programs[1162]
+	case "slack":
+		return &programs[1163]
+	case "sfdx":
+		return &programs[1164]
+	case "sf":
+		return &programs[1165]
+	case "shopify":
+		return &programs[1166]
+	case "contentful":
+		return &programs[1167]
+	case "sanity":
+		return &programs[1168]
+	case "auth0":
+		return &programs[1169]
+	case "okta":
+		return &programs[1170]
+	case "launchdarkly":
+		return &programs[1171]
+	case "ngrok-cli":
+		return &programs[1172]
+	case "gitlab-runner":
+		return &programs[1173]
+	case "jenkins-cli":
+		return &programs[1174]
+	case "drone":
+		return &programs[1175]
+	case "buildkite-agent":
+		return &programs[1176]
+	case "argo":
+		return &programs[1177]
+	case "entire":
+		return &programs[1178]
+	case "linux32":
+		return &programs[1179]
+	case "linux64":
+		return &programs[1180]
+	case "i386":
+		return &programs[1181]
+	case "x86_64":
+		return &programs[1182]
+	case "uname26":
+		return &programs[1183]
+	case "lipo":
+		return &programs[1184]
+	case "littler":
+		return &programs[1185]
+	case "lldb":
+		return &programs[1186]
+	case "lldb-15":
+		return &programs[1187]
+	case "gdb-multiarch":
+		return &programs[1188]
+	case "ln":
+		return &programs[1189]
+	case "locate":
+		return &programs[1190]
+	case "loginctl":
+		return &programs[1191]
+	case "logout":
+		return &programs[1192]
+	case "logrotate":
+		return &programs[1193]
+	case "lolcat":
+		return &programs[1194]
+	case "look":
+		return &programs[1195]
+	case "losetup":
+		return &programs[1196]
+	case "ls":
+		return &programs[1197]
+	case "lsb_release":
+		return &programs[1198]
+	case "lsblk":
+		return &programs[1199]
+	case "lsd":
+		return &programs[1200]
+	case "lshw":
+		return &programs[1201]
+	case "lsof":
+		return &programs[1202]
+	case "lspci":
+		return &programs[1203]
+	case "lsusb":
+		return &programs[1204]
+	case "ltrace":
+		return &programs[1205]
+	case "lua":
+		return &programs[1206]
+	case "lua5.1":
+		return &programs[1207]
+	case "lua5.2":
+		return &programs[1208]
+	case "lua5.3":
+		return &programs[1209]
+	case "lua5.4":
+		return &programs[1210]
+	case "luajit":
+		return &programs[1211]
+	case "lvremove":
+		return &programs[1212]
+	case "vgremove":
+		return &programs[1213]
+	case "pvremove":
+		return &programs[1214]
+	case "lvs":
+		return &programs[1215]
+	case "vgs":
+		return &programs[1216]
+	case "pvs":
+		return &programs[1217]
+	case "lxc":
+		return &programs[1218]
+	case "incus":
+		return &programs[1219]
+	case "lz4":
+		return &programs[1220]
+	case "unlz4":
+		return &programs[1221]
+	case "machinectl":
+		return &programs[1222]
+	case "madge":
+		return &programs[1223]
+	case "make":
+		return &programs[1224]
+	case "gmake":
+		return &programs[1225]
+	case "man":
+		return &programs[1226]
+	case "mapfile":
+		return &programs[1227]
+	case "readarray":
+		return &programs[1228]
+	case "mariadb-dump":
+		return &programs[1229]
+	case "mariadb-admin":
+		return &programs[1230]
+	case "mysqlcheck":
+		return &programs[1231]
+	case "mariadb-check":
+		return &programs[1232]
+	case "mariadb-show":
+		return &programs[1233]
+	case "mysqlpump":
+		return &programs[1234]
+	case "mysqlslap":
+		return &programs[1235]
+	case "mysqlbinlog":
+		return &programs[1236]
+	case "mysqld":
+		return &programs[1237]
+	case "mariadbd":
+		return &programs[1238]
+	case "markdownlint":
+		return &programs[1239]
+	case "mc":
+		return &programs[1240]
+	case "mcookie":
+		return &programs[1241]
+	case "md5":
+		return &programs[1242]
+	case "mdadm":
+		return &programs[1243]
+	case "mdfind":
+		return &programs[1244]
+	case "mediainfo":
+		return &programs[1245]
+	case "meson":
+		return &programs[1246]
+	case "microk8s.kubectl":
+		return &programs[1247]
+	case "micromamba":
+		return &programs[1248]
+	case "minikube":
+		return &programs[1249]
+	case "mise":
+		return &programs[1250]
+	case "rtx":
+		return &programs[1251]
+	case "mix":
+		return &programs[1252]
+	case "mkdir":
+		return &programs[1253]
+	case "mke2fs":
+		return &programs[1254]
+	case "mkfs.ext2":
+		return &programs[1255]
+	case "mkfs.ext3":
+		return &programs[1256]
+	case "mkfs.ext4":
+		return &programs[1257]
+	case "mkfifo":
+		return &programs[1258]
+	case "mknod":
+		return &programs[1259]
+	case "mkswap":
+		return &programs[1260]
+	case "cfdisk":
+		return &programs[1261]
+	case "mkfs":
+		return &programs[1262]
+	case "mkfs.xfs":
+		return &programs[1263]
+	case "mkfs.btrfs":
+		return &programs[1264]
+	case "mkfs.vfat":
+		return &programs[1265]
+	case "mkfs.fat":
+		return &programs[1266]
+	case "mkfs.ntfs":
+		return &programs[1267]
+	case "blkdiscard":
+		return &programs[1268]
+	case "ddrescue":
+		return &programs[1269]
+	case "mktemp":
+		return &programs[1270]
+	case "mocha":
+		return &programs[1271]
+	case "mongo":
+		return &programs[1272]
+	case "mongodump":
+		return &programs[1273]
+	case "mongoexport":
+		return &programs[1274]
+	case "mongoimport":
+		return &programs[1275]
+	case "clickhouse":
+		return &programs[1276]
+	case "boundary":
+		return &programs[1277]
+	case "waypoint":
+		return &programs[1278]
+	case "memcached":
+		return &programs[1279]
+	case "redis-server":
+		return &programs[1280]
+	case "cockroach":
+		return &programs[1281]
+	case "surreal":
+		return &programs[1282]
+	case "neo4j":
+		return &programs[1283]
+	case "cypher-shell":
+		return &programs[1284]
+	case "sqlplus":
+		return &programs[1285]
+	case "snowsql":
+		return &programs[1286]
+	case "trino":
+		return &programs[1287]
+	case "presto":
+		return &programs[1288]
+	case "beeline":
+		return &programs[1289]
+	case "hive":
+		return &programs[1290]
+	case "spark-submit":
+		return &programs[1291]
+	case "spark-shell":
+		return &programs[1292]
+	case "pyspark":
+		return &programs[1293]
+	case "hadoop":
+		return &programs[1294]
+	case "hdfs":
+		return &programs[1295]
+	case "kafka-topics":
+		return &programs[1296]
+	case "kafka-console-consumer":
+		return &programs[1297]
+	case "kafka-console-producer":
+		return &programs[1298]
+	case "kcat":
+		return &programs[1299]
+	case "nats":
+		return &programs[1300]
+	case "flyway":
+		return &programs[1301]
+	case "liquibase":
+		return &programs[1302]
+	case "dbmate":
+		return &programs[1303]
+	case "migrate":
+		return &programs[1304]
+	case "goose-db":
+		return &programs[1305]
+	case "atlas":
+		return &programs[1306]
+	case "sqitch":
+		return &programs[1307]
+	case "hasura":
+		return &programs[1308]
+	case "neonctl":
+		return &programs[1309]
+	case "turso":
+		return &programs[1310]
+	case "pscale":
+		return &programs[1311]
+	case "usql":
+		return &programs[1312]
+	case "pgcli":
+		return &programs[1313]
+	case "mycli":
+		return &programs[1314]
+	case "mongorestore":
+		return &programs[1315]
+	case "mongosh":
+		return &programs[1316]
+	case "moon":
+		return &programs[1317]
+	case "more":
+		return &programs[1318]
+	case "mosh":
+		return &programs[1319]
+	case "mount":
+		return &programs[1320]
+	case "mtr":
+		return &programs[1321]
+	case "traceroute6":
+		return &programs[1322]
+	case "multipass":
+		return &programs[1323]
+	case "multipath":
+		return &programs[1324]
+	case "multitail":
+		return &programs[1325]
+	case "mutool":
+		return &programs[1326]
+	case "mutt":
+		return &programs[1327]
+	case "neomutt":
+		return &programs[1328]
+	case "mv":
+		return &programs[1329]
+	case "mvn":
+		return &programs[1330]
+	case "mvnw":
+		return &programs[1331]
+	case "mvnd":
+		return &programs[1332]
+	case "mypy":
+		return &programs[1333]
+	case "mysql":
+		return &programs[1334]
+	case "mariadb":
+		return &programs[1335]
+	case "mysqladmin":
+		return &programs[1336]
+	case "mysqldump":
+		return &programs[1337]
+	case "mysqlimport":
+		return &programs[1338]
+	case "mariadb-import":
+		return &programs[1339]
+	case "mysqlshow":
+		return &programs[1340]
+	case "named-checkconf":
+		return &programs[1341]
+	case "nload":
+		return &programs[1342]
+	case "namei":
+		return &programs[1343]
+	case "nasm":
+		return &programs[1344]
+	case "yasm":
+		return &programs[1345]
+	case "nawk":
+		return &programs[1346]
+	case "original-awk":
+		return &programs[1347]
+	case "goawk":
+		return &programs[1348]
+	case "nc":
+		return &programs[1349]
+	case "netcat":
+		return &programs[1350]
+	case "ncat":
+		return &programs[1351]
+	case "nc.openbsd":
+		return &programs[1352]
+	case "nc.traditional":
+		return &programs[1353]
+	case "ncdu":
+		return &programs[1354]
+	case "gdu":
+		return &programs[1355]
+	case "dua":
+		return &programs[1356]
+	case "nethogs":
+		return &programs[1357]
+	case "netplan":
+		return &programs[1358]
+	case "netstat":
+		return &programs[1359]
+	case "networksetup":
+		return &programs[1360]
+	case "newgrp":
+		return &programs[1361]
+	case "next":
+		return &programs[1362]
+	case "parcel":
+		return &programs[1363]
+	case "snowpack":
+		return &programs[1364]
+	case "wmr":
+		return &programs[1365]
+	case "metro":
+		return &programs[1366]
+	case "turbopack":
+		return &programs[1367]
+	case "postcss":
+		return &programs[1368]
+	case "tailwindcss":
+		return &programs[1369]
+	case "sass":
+		return &programs[1370]
+	case "lessc":
+		return &programs[1371]
+	case "stylus":
+		return &programs[1372]
+	case "pug":
+		return &programs[1373]
+	case "uglifyjs":
+		return &programs[1374]
+	case "terser":
+		return &programs[1375]
+	case "cleancss":
+		return &programs[1376]
+	case "html-minifier":
+		return &programs[1377]
+	case "svelte-kit":
+		return &programs[1378]
+	case "svelte-check":
+		return &programs[1379]
+	case "nuxt":
+		return &programs[1380]
+	case "nuxi":
+		return &programs[1381]
+	case "astro":
+		return &programs[1382]
+	case "remix":
+		return &programs[1383]
+	case "gatsby":
+		return &programs[1384]
+	case "vue-cli-service":
+		return &programs[1385]
+	case "react-scripts":
+		return &programs[1386]
+	case "craco":
+		return &programs[1387]
+	case "ng":
+		return &programs[1388]
+	case "nest":
+		return &programs[1389]
+	case "expo":
+		return &programs[1390]
+	case "eas":
+		return &programs[1391]
+	case "react-native":
+		return &programs[1392]
+	case "ionic":
+		return &programs[1393]
+	case "capacitor":
+		return &programs[1394]
+	case "cap":
+		return &programs[1395]
+	case "quasar":
+		return &programs[1396]
+	case "ember":
+		return &programs[1397]
+	case "docusaurus":
+		return &programs[1398]
+	case "vuepress":
+		return &programs[1399]
+	case "vitepress":
+		return &programs[1400]
+	case "eleventy":
+		return &programs[1401]
+	case "strapi":
+		return &programs[1402]
+	case "medusa":
+		return &programs[1403]
+	case "payload":
+		return &programs[1404]
+	case "wrangler":
+		return &programs[1405]
+	case "vercel":
+		return &programs[1406]
+	case "netlify":
+		return &programs[1407]
+	case "firebase":
+		return &programs[1408]
+	case "amplify":
+		return &programs[1409]
+	case "serverless":
+		return &programs[1410]
+	case "sls":
+		return &programs[1411]
+	case "sst":
+		return &programs[1412]
+	case "supabase":
+		return &programs[1413]
+	case "prisma":
+		return &programs[1414]
+	case "drizzle-kit":
+		return &programs[1415]
+	case "typeorm":
+		return &programs[1416]
+	case "sequelize":
+		return &programs[1417]
+	case "sequelize-cli":
+		return &programs[1418]
+	case "knex":
+		return &programs[1419]
+	case "mikro-orm":
+		return &programs[1420]
+	case "graphql-codegen":
+		return &programs[1421]
+	case "openapi-generator":
+		return &programs[1422]
+	case "openapi-generator-cli":
+		return &programs[1423]
+	case "openapi-typescript":
+		return &programs[1424]
+	case "orval":
+		return &programs[1425]
+	case "swagger-cli":
+		return &programs[1426]
+	case "redocly":
+		return &programs[1427]
+	case "spectral":
+		return &programs[1428]
+	case "changeset":
+		return &programs[1429]
+	case "semantic-release":
+		return &programs[1430]
+	case "release-it":
+		return &programs[1431]
+	case "np":
+		return &programs[1432]
+	case "rush":
+		return &programs[1433]
+	case "wireit":
+		return &programs[1434]
+	case "husky":
+		return &programs[1435]
+	case "patch-package":
+		return &programs[1436]
+	case "live-server":
+		return &programs[1437]
+	case "json-server":
+		return &programs[1438]
+	case "browser-sync":
+		return &programs[1439]
+	case "localtunnel":
+		return &programs[1440]
+	case "lt":
+		return &programs[1441]
+	case "pm2":
+		return &programs[1442]
+	case "forever":
+		return &programs[1443]
+	case "plop":
+		return &programs[1444]
+	case "hygen":
+		return &programs[1445]
+	case "yo":
+		return &programs[1446]
+	case "degit":
+		return &programs[1447]
+	case "tiged":
+		return &programs[1448]
+	case "create-react-app":
+		return &programs[1449]
+	case "create-next-app":
+		return &programs[1450]
+	case "create-vite":
+		return &programs[1451]
+	case "shadcn":
+		return &programs[1452]
+	case "vsce":
+		return &programs[1453]
+	case "ovsx":
+		return &programs[1454]
+	case "electron":
+		return &programs[1455]
+	case "electron-builder":
+		return &programs[1456]
+	case "electron-forge":
+		return &programs[1457]
+	case "tauri":
+		return &programs[1458]
+	case "esm":
+		return &programs[1459]
+	case "zx":
+		return &programs[1460]
+	case "wasp":
+		return &programs[1461]
+	case "convex":
+		return &programs[1462]
+	case "inngest":
+		return &programs[1463]
+	case "trigger":
+		return &programs[1464]
+	case "solid":
+		return &programs[1465]
+	case "qwik":
+		return &programs[1466]
+	case "hardhat":
+		return &programs[1467]
+	case "forge":
+		return &programs[1468]
+	case "cast":
+		return &programs[1469]
+	case "anvil":
+		return &programs[1470]
+	case "truffle":
+		return &programs[1471]
+	case "anchor":
+		return &programs[1472]
+	case "solana":
+		return &programs[1473]
+	case "nft":
+		return &programs[1474]
+	case "nginx":
+		return &programs[1475]
+	case "ngrok":
+		return &programs[1476]
+	case "nice":
+		return &programs[1477]
+	case "ninja":
+		return &programs[1478]
+	case "ninja-build":
+		return &programs[1479]
+	case "nix":
+		return &programs[1480]
+	case "nix-shell":
+		return &programs[1481]
+	case "nl":
+		return &programs[1482]
+	case "nm":
+		return &programs[1483]
+	case "objdump":
+		return &programs[1484]
+	case "readelf":
+		return &programs[1485]
+	case "size":
+		return &programs[1486]
+	case "otool":
+		return &programs[1487]
+	case "nmap":
+		return &programs[1488]
+	case "nmcli":
+		return &programs[1489]
+	case "node":
+		return &programs[1490]
+	case "nodejs":
+		return &programs[1491]
+	case "node.exe":
+		return &programs[1492]
+	case "nodemon":
+		return &programs[1493]
+	case "nohup":
+		return &programs[1494]
+	case "nomad":
+		return &programs[1495]
+	case "nosetests":
+		return &programs[1496]
+	case "nosetests3":
+		return &programs[1497]
+	case "npm":
+		return &programs[1498]
+	case "npm-run-all":
+		return &programs[1499]
+	case "run-s":
+		return &programs[1500]
+	case "run-p":
+		return &programs[1501]
+	case "npm-run-all2":
+		return &programs[1502]
+	case "nproc":
+		return &programs[1503]
+	case "npx":
+		return &programs[1504]
+	case "nr":
+		return &programs[1505]
+	case "wsrun":
+		return &programs[1506]
+	case "nsenter":
+		return &programs[1507]
+	case "ntpq":
+		return &programs[1508]
+	case "nu":
+		return &programs[1509]
+	case "elvish":
+		return &programs[1510]
+	case "xonsh":
+		return &programs[1511]
+	case "pwsh":
+		return &programs[1512]
+	case "powershell":
+		return &programs[1513]
+	case "cmd":
+		return &programs[1514]
+	case "cmd.exe":
+		return &programs[1515]
+	case "powershell.exe":
+		return &programs[1516]
+	case "nuget":
+		return &programs[1517]
+	case "numactl":
+		return &programs[1518]
+	case "numfmt":
+		return &programs[1519]
+	case "nvidia-smi":
+		return &programs[1520]
+	case "nvme":
+		return &programs[1521]
+	case "nvtop":
+		return &programs[1522]
+	case "ocaml":
+		return &programs[1523]
+	case "od":
+		return &programs[1524]
+	case "op":
+		return &programs[1525]
+	case "doppler":
+		return &programs[1526]
+	case "openrsync":
+		return &programs[1527]
+	case "openssl":
+		return &programs[1528]
+	case "opentofu":
+		return &programs[1529]
+	case "oras":
+		return &programs[1530]
+	case "osascript":
+		return &programs[1531]
+	case "packer":
+		return &programs[1532]
+	case "pacman":
+		return &programs[1533]
+	case "pandoc":
+		return &programs[1534]
+	case "parallel":
+		return &programs[1535]
+	case "parted":
+		return &programs[1536]
+	case "paste":
+		return &programs[1537]
+	case "patch":
+		return &programs[1538]
+	case "pathchk":
+		return &programs[1539]
+	case "pax":
+		return &programs[1540]
+	case "pbzip2":
+		return &programs[1541]
+	case "lbzip2":
+		return &programs[1542]
+	case "lzop":
+		return &programs[1543]
+	case "lrzip":
+		return &programs[1544]
+	case "pcre2grep":
+		return &programs[1545]
+	case "pcregrep":
+		return &programs[1546]
+	case "pct":
+		return &programs[1547]
+	case "pctrestore":
+		return &programs[1548]
+	case "pdffonts":
+		return &programs[1549]
+	case "pdfinfo":
+		return &programs[1550]
+	case "pdftotext":
+		return &programs[1551]
+	case "pdftoppm":
+		return &programs[1552]
+	case "pdfimages":
+		return &programs[1553]
+	case "tesseract":
+		return &programs[1554]
+	case "ps2pdf":
+		return &programs[1555]
+	case "pdfseparate":
+		return &programs[1556]
+	case "pdftohtml":
+		return &programs[1557]
+	case "pdftops":
+		return &programs[1558]
+	case "pdftocairo":
+		return &programs[1559]
+	case "pdm":
+		return &programs[1560]
+	case "rye":
+		return &programs[1561]
+	case "pipenv":
+		return &programs[1562]
+	case "flit":
+		return &programs[1563]
+	case "perf":
+		return &programs[1564]
+	case "perl":
+		return &programs[1565]
+	case "perl5":
+		return &programs[1566]
+	case "perl5.36":
+		return &programs[1567]
+	case "perl5.38":
+		return &programs[1568]
+	case "perl5.40":
+		return &programs[1569]
+	case "pg_dump":
+		return &programs[1570]
+	case "pg_dumpall":
+		return &programs[1571]
+	case "pg_basebackup":
+		return &programs[1572]
+	case "vacuumdb":
+		return &programs[1573]
+	case "reindexdb":
+		return &programs[1574]
+	case "createdb":
+		return &programs[1575]
+	case "createuser":
+		return &programs[1576]
+	case "initdb":
+		return &programs[1577]
+	case "pg_isready":
+		return &programs[1578]
+	case "pg_lsclusters":
+		return &programs[1579]
+	case "pg_resetwal":
+		return &programs[1580]
+	case "pg_restore":
+		return &programs[1581]
+	case "pgbench":
+		return &programs[1582]
+	case "clusterdb":
+		return &programs[1583]
+	case "pg_ctl":
+		return &programs[1584]
+	case "pg_ctlcluster":
+		return &programs[1585]
+	case "pgrep":
+		return &programs[1586]
+	case "php":
+		return &programs[1587]
+	case "php7.4":
+		return &programs[1588]
+	case "php8.0":
+		return &programs[1589]
+	case "php8.1":
+		return &programs[1590]
+	case "php8.2":
+		return &programs[1591]
+	case "php8.3":
+		return &programs[1592]
+	case "php8.4":
+		return &programs[1593]
+	case "php-cgi":
+		return &programs[1594]
+	case "phpunit":
+		return &programs[1595]
+	case "pest":
+		return &programs[1596]
+	case "phpstan":
+		return &programs[1597]
+	case "psalm":
+		return &programs[1598]
+	case "phpcs":
+		return &programs[1599]
+	case "phpcbf":
+		return &programs[1600]
+	case "php-cs-fixer":
+		return &programs[1601]
+	case "pint":
+		return &programs[1602]
+	case "rector":
+		return &programs[1603]
+	case "phpmd":
+		return &programs[1604]
+	case "infection":
+		return &programs[1605]
+	case "phan":
+		return &programs[1606]
+	case "deptrac":
+		return &programs[1607]
+	case "larastan":
+		return &programs[1608]
+	case "behat":
+		return &programs[1609]
+	case "codecept":
+		return &programs[1610]
+	case "paratest":
+		return &programs[1611]
+	case "artisan":
+		return &programs[1612]
+	case "symfony":
+		return &programs[1613]
+	case "drush":
+		return &programs[1614]
+	case "wp":
+		return &programs[1615]
+	case "pickletools":
+		return &programs[1616]
+	case "pidwait":
+		return &programs[1617]
+	case "pigz":
+		return &programs[1618]
+	case "unpigz":
+		return &programs[1619]
+	case "compress":
+		return &programs[1620]
+	case "uncompress":
+		return &programs[1621]
+	case "zopfli":
+		return &programs[1622]
+	case "brotli":
+		return &programs[1623]
+	case "ping":
+		return &programs[1624]
+	case "ping6":
+		return &programs[1625]
+	case "arping":
+		return &programs[1626]
+	case "fping":
+		return &programs[1627]
+	case "pinky":
+		return &programs[1628]
+	case "pip":
+		return &programs[1629]
+	case "pip2":
+		return &programs[1630]
+	case "pip3.8":
+		return &programs[1631]
+	case "pip3.9":
+		return &programs[1632]
+	case "pip3.10":
+		return &programs[1633]
+	case "pip3.11":
+		return &programs[1634]
+	case "pip3.12":
+		return &programs[1635]
+	case "pip3.13":
+		return &programs[1636]
+	case "pip3.14":
+		return &programs[1637]
+	case "pip.exe":
+		return &programs[1638]
+	case "pip3":
+		return &programs[1639]
+	case "pipx":
+		return &programs[1640]
+	case "pkexec":
+		return &programs[1641]
+	case "pkgutil":
+		return &programs[1642]
+	case "pkill":
+		return &programs[1643]
+	case "playwright":
+		return &programs[1644]
+	case "plink":
+		return &programs[1645]
+	case "plocate":
+		return &programs[1646]
+	case "mlocate":
+		return &programs[1647]
+	case "plutil":
+		return &programs[1648]
+	case "pmap":
+		return &programs[1649]
+	case "pnginfo":
+		return &programs[1650]
+	case "pnpm":
+		return &programs[1651]
+	case "pnpx":
+		return &programs[1652]
+	case "podman-compose":
+		return &programs[1653]
+	case "poetry":
+		return &programs[1654]
+	case "popd":
+		return &programs[1655]
+	case "pr":
+		return &programs[1656]
+	case "pre-commit":
+		return &programs[1657]
+	case "prek":
+		return &programs[1658]
+	case "prettier":
+		return &programs[1659]
+	case "print":
+		return &programs[1660]
+	case "printenv":
+		return &programs[1661]
+	case "printf":
+		return &programs[1662]
+	case "prlimit":
+		return &programs[1663]
+	case "profiles":
+		return &programs[1664]
+	case "proot":
+		return &programs[1665]
+	case "protoc":
+		return &programs[1666]
+	case "proxychains4":
+		return &programs[1667]
+	case "proxychains":
+		return &programs[1668]
+	case "ps":
+		return &programs[1669]
+	case "pscp":
+		return &programs[1670]
+	case "psql":
+		return &programs[1671]
+	case "ptx":
+		return &programs[1672]
+	case "pulumi":
+		return &programs[1673]
+	case "pushd":
+		return &programs[1674]
+	case "pv":
+		return &programs[1675]
+	case "pve-firewall":
+		return &programs[1676]
+	case "pveam":
+		return &programs[1677]
+	case "pveceph":
+		return &programs[1678]
+	case "pvecm":
+		return &programs[1679]
+	case "pvenode":
+		return &programs[1680]
+	case "ha-manager":
+		return &programs[1681]
+	case "pvereport":
+		return &programs[1682]
+	case "corosync-quorumtool":
+		return &programs[1683]
+	case "pvesh":
+		return &programs[1684]
+	case "pvesm":
+		return &programs[1685]
+	case "pvesr":
+		return &programs[1686]
+	case "pmxcfs":
+		return &programs[1687]
+	case "pvedaemon":
+		return &programs[1688]
+	case "pveproxy":
+		return &programs[1689]
+	case "pvestatd":
+		return &programs[1690]
+	case "proxmox-backup-client":
+		return &programs[1691]
+	case "proxmox-backup-manager":
+		return &programs[1692]
+	case "rados":
+		return &programs[1693]
+	case "crm":
+		return &programs[1694]
+	case "pcs":
+		return &programs[1695]
+	case "pvesubscription":
+		return &programs[1696]
+	case "pveum":
+		return &programs[1697]
+	case "pveversion":
+		return &programs[1698]
+	case "pwd":
+		return &programs[1699]
+	case "py_compile":
+		return &programs[1700]
+	case "compileall":
+		return &programs[1701]
+	case "pycodestyle":
+		return &programs[1702]
+	case "pyflakes":
+		return &programs[1703]
+	case "pyflakes3":
+		return &programs[1704]
+	case "pydoc":
+		return &programs[1705]
+	case "pydocstyle":
+		return &programs[1706]
+	case "pylint":
+		return &programs[1707]
+	case "pyproject-build":
+		return &programs[1708]
+	case "build":
+		return &programs[1709]
+	case "pypy":
+		return &programs[1710]
+	case "pypy3":
+		return &programs[1711]
+	case "python.exe":
+		return &programs[1712]
+	case "py":
+		return &programs[1713]
+	case "pyre":
+		return &programs[1714]
+	case "pytype":
+		return &programs[1715]
+	case "xenon":
+		return &programs[1716]
+	case "pyroma":
+		return &programs[1717]
+	case "interrogate":
+		return &programs[1718]
+	case "safety":
+		return &programs[1719]
+	case "pip-audit":
+		return &programs[1720]
+	case "ty":
+		return &programs[1721]
+	case "zuban":
+		return &programs[1722]
+	case "cfn-lint":
+		return &programs[1723]
+	case "curlylint":
+		return &programs[1724]
+	case "refurb":
+		return &programs[1725]
+	case "slotscheck":
+		return &programs[1726]
+	case "import-linter":
+		return &programs[1727]
+	case "lint-imports":
+		return &programs[1728]
+	case "deptry":
+		return &programs[1729]
+	case "proselint":
+		return &programs[1730]
+	case "vale":
+		return &programs[1731]
+	case "stubtest":
+		return &programs[1732]
+	case "pyright":
+		return &programs[1733]
+	case "basedpyright":
+		return &programs[1734]
+	case "pytest":
+		return &programs[1735]
+	case "py.test":
+		return &programs[1736]
+	case "python":
+		return &programs[1737]
+	case "python2":
+		return &programs[1738]
+	case "python3":
+		return &programs[1739]
+	case "python2.7":
+		return &programs[1740]
+	case "python3.7":
+		return &programs[1741]
+	case "python3.8":
+		return &programs[1742]
+	case "python3.9":
+		return &programs[1743]
+	case "python3.10":
+		return &programs[1744]
+	case "python3.11":
+		return &programs[1745]
+	case "python3.12":
+		return &programs[1746]
+	case "python3.13":
+		return &programs[1747]
+	case "python3.14":
+		return &programs[1748]
+	case "qm":
+		return &programs[1749]
+	case "qmrestore":
+		return &programs[1750]
+	case "r":
+		return &programs[1751]
+	case "rabbitmqadmin":
+		return &programs[1752]
+	case "rabbitmqctl":
+		return &programs[1753]
+	case "radon":
+		return &programs[1754]
+	case "rails":
+		return &programs[1755]
+	case "railway":
+		return &programs[1756]
+	case "rake":
+		return &programs[1757]
+	case "raku":
+		return &programs[1758]
+	case "perl6":
+		return &programs[1759]
+	case "rar":
+		return &programs[1760]
+	case "unar":
+		return &programs[1761]
+	case "rbd":
+		return &programs[1762]
+	case "rc-service":
+		return &programs[1763]
+	case "invoke-rc.d":
+		return &programs[1764]
+	case "rclone":
+		return &programs[1765]
+	case "rdesktop":
+		return &programs[1766]
+	case "read":
+		return &programs[1767]
+	case "readlink":
+		return &programs[1768]
+	case "realpath":
+		return &programs[1769]
+	case "redis-cli":
+		return &programs[1770]
+	case "remake":
+		return &programs[1771]
+	case "bmake":
+		return &programs[1772]
+	case "pmake":
+		return &programs[1773]
+	case "rename":
+		return &programs[1774]
+	case "repoquery":
+		return &programs[1775]
+	case "resolvectl":
+		return &programs[1776]
+	case "restic":
+		return &programs[1777]
+	case "rev":
+		return &programs[1778]
+	case "revive":
+		return &programs[1779]
+	case "errcheck":
+		return &programs[1780]
+	case "ineffassign":
+		return &programs[1781]
+	case "govulncheck":
+		return &programs[1782]
+	case "gosec":
+		return &programs[1783]
+	case "misspell":
+		return &programs[1784]
+	case "shadow":
+		return &programs[1785]
+	case "deadcode":
+		return &programs[1786]
+	case "nilaway":
+		return &programs[1787]
+	case "gopls":
+		return &programs[1788]
+	case "benchstat":
+		return &programs[1789]
+	case "stringer":
+		return &programs[1790]
+	case "mockgen":
+		return &programs[1791]
+	case "wire":
+		return &programs[1792]
+	case "sqlc":
+		return &programs[1793]
+	case "templ":
+		return &programs[1794]
+	case "swag":
+		return &programs[1795]
+	case "air":
+		return &programs[1796]
+	case "gotestsum":
+		return &programs[1797]
+	case "ginkgo":
+		return &programs[1798]
+	case "ko":
+		return &programs[1799]
+	case "goreleaser":
+		return &programs[1800]
+	case "protoc-gen-go":
+		return &programs[1801]
+	case "gocyclo":
+		return &programs[1802]
+	case "rg":
+		return &programs[1803]
+	case "rgrep":
+		return &programs[1804]
+	case "ggrep":
+		return &programs[1805]
+	case "rimraf":
+		return &programs[1806]
+	case "del":
+		return &programs[1807]
+	case "trash":
+		return &programs[1808]
+	case "trash-put":
+		return &programs[1809]
+	case "del-cli":
+		return &programs[1810]
+	case "shx":
+		return &programs[1811]
+	case "cpx":
+		return &programs[1812]
+	case "cpy":
+		return &programs[1813]
+	case "ncp":
+		return &programs[1814]
+	case "mkdirp":
+		return &programs[1815]
+	case "copyfiles":
+		return &programs[1816]
+	case "replace-in-file":
+		return &programs[1817]
+	case "ripgrep":
+		return &programs[1818]
+	case "rlwrap":
+		return &programs[1819]
+	case "rm":
+		return &programs[1820]
+	case "grm":
+		return &programs[1821]
+	case "rmdir":
+		return &programs[1822]
+	case "rollup":
+		return &programs[1823]
+	case "route":
+		return &programs[1824]
+	case "rpcclient":
+		return &programs[1825]
+	case "rpm":
+		return &programs[1826]
+	case "rr":
+		return &programs[1827]
+	case "rscript":
+		return &programs[1828]
+	case "rspec":
+		return &programs[1829]
+	case "rstcheck":
+		return &programs[1830]
+	case "rsync":
+		return &programs[1831]
+	case "rubocop":
+		return &programs[1832]
+	case "standardrb":
+		return &programs[1833]
+	case "reek":
+		return &programs[1834]
+	case "brakeman":
+		return &programs[1835]
+	case "erblint":
+		return &programs[1836]
+	case "haml-lint":
+		return &programs[1837]
+	case "slim-lint":
+		return &programs[1838]
+	case "srb":
+		return &programs[1839]
+	case "steep":
+		return &programs[1840]
+	case "sorbet":
+		return &programs[1841]
+	case "solargraph":
+		return &programs[1842]
+	case "yard":
+		return &programs[1843]
+	case "rails_best_practices":
+		return &programs[1844]
+	case "fasterer":
+		return &programs[1845]
+	case "flog":
+		return &programs[1846]
+	case "flay":
+		return &programs[1847]
+	case "ruby":
+		return &programs[1848]
+	case "ruby2.7":
+		return &programs[1849]
+	case "ruby3.0":
+		return &programs[1850]
+	case "ruby3.1":
+		return &programs[1851]
+	case "ruby3.2":
+		return &programs[1852]
+	case "ruby3.3":
+		return &programs[1853]
+	case "ruff":
+		return &programs[1854]
+	case "run0":
+		return &programs[1855]
+	case "runcon":
+		return &programs[1856]
+	case "runghc":
+		return &programs[1857]
+	case "runhaskell":
+		return &programs[1858]
+	case "runuser":
+		return &programs[1859]
+	case "rushx":
+		return &programs[1860]
+	case "rustc":
+		return &programs[1861]
+	case "rustfmt":
+		return &programs[1862]
+	case "rustup":
+		return &programs[1863]
+	case "s3cmd":
+		return &programs[1864]
+	case "samu":
+		return &programs[1865]
+	case "sar":
+		return &programs[1866]
+	case "say":
+		return &programs[1867]
+	case "open":
+		return &programs[1868]
+	case "xdg-open":
+		return &programs[1869]
+	case "start":
+		return &programs[1870]
+	case "explorer.exe":
+		return &programs[1871]
+	case "afplay":
+		return &programs[1872]
+	case "aplay":
+		return &programs[1873]
+	case "paplay":
+		return &programs[1874]
+	case "notify-send":
+		return &programs[1875]
+	case "pbcopy":
+		return &programs[1876]
+	case "pbpaste":
+		return &programs[1877]
+	case "xclip":
+		return &programs[1878]
+	case "xsel":
+		return &programs[1879]
+	case "wl-copy":
+		return &programs[1880]
+	case "wl-paste":
+		return &programs[1881]
+	case "clip.exe":
+		return &programs[1882]
+	case "screencapture":
+		return &programs[1883]
+	case "scrot":
+		return &programs[1884]
+	case "import":
+		return &programs[1885]
+	case "xdotool":
+		return &programs[1886]
+	case "wmctrl":
+		return &programs[1887]
+	case "xprop":
+		return &programs[1888]
+	case "xrandr":
+		return &programs[1889]
+	case "zenity":
+		return &programs[1890]
+	case "dialog":
+		return &programs[1891]
+	case "whiptail":
+		return &programs[1892]
+	case "mail":
+		return &programs[1893]
+	case "mailx":
+		return &programs[1894]
+	case "msmtp":
+		return &programs[1895]
+	case "swaks":
+		return &programs[1896]
+	case "logger":
+		return &programs[1897]
+	case "systemd-cat":
+		return &programs[1898]
+	case "scc":
+		return &programs[1899]
+	case "scons":
+		return &programs[1900]
+	case "waf":
+		return &programs[1901]
+	case "tup":
+		return &programs[1902]
+	case "redo":
+		return &programs[1903]
+	case "buck":
+		return &programs[1904]
+	case "buck2":
+		return &programs[1905]
+	case "pants":
+		return &programs[1906]
+	case "please":
+		return &programs[1907]
+	case "drake":
+		return &programs[1908]
+	case "thor":
+		return &programs[1909]
+	case "fab":
+		return &programs[1910]
+	case "lein":
+		return &programs[1911]
+	case "boot":
+		return &programs[1912]
+	case "mill":
+		return &programs[1913]
+	case "bleep":
+		return &programs[1914]
+	case "jake":
+		return &programs[1915]
+	case "cake":
+		return &programs[1916]
+	case "xmake":
+		return &programs[1917]
+	case "premake5":
+		return &programs[1918]
+	case "earthly":
+		return &programs[1919]
+	case "dagger":
+		return &programs[1920]
+	case "tilt":
+		return &programs[1921]
+	case "skaffold":
+		return &programs[1922]
+	case "garden":
+		return &programs[1923]
+	case "bit":
+		return &programs[1924]
+	case "scp":
+		return &programs[1925]
+	case "screen":
 		return &programs[1926]
 	case "script":
 		return &programs[1927]
@@ -3991,135 +3991,135 @@ func find(name string) *Program {
 		return &programs[1990]
 	case "sqlite3":
 		return &programs[1991]
-	case "duckdb":
-		return &programs[1992]
 	case "srm":
-		return &programs[1993]
+		return &programs[1992]
 	case "ss":
-		return &programs[1994]
+		return &programs[1993]
 	case "ssh":
-		return &programs[1995]
+		return &programs[1994]
 	case "ssh-add":
-		return &programs[1996]
+		return &programs[1995]
 	case "ssh-agent":
-		return &programs[1997]
+		return &programs[1996]
 	case "ssh-copy-id":
-		return &programs[1998]
+		return &programs[1997]
 	case "ssh-keygen":
-		return &programs[1999]
+		return &programs[1998]
 	case "ssh-keyscan":
-		return &programs[2000]
+		return &programs[1999]
 	case "sshpass":
-		return &programs[2001]
+		return &programs[2000]
 	case "start-stop-daemon":
-		return &programs[2002]
+		return &programs[2001]
 	case "stat":
-		return &programs[2003]
+		return &programs[2002]
 	case "staticcheck":
-		return &programs[2004]
+		return &programs[2003]
 	case "stdbuf":
-		return &programs[2005]
+		return &programs[2004]
 	case "stern":
-		return &programs[2006]
+		return &programs[2005]
 	case "strace":
-		return &programs[2007]
+		return &programs[2006]
 	case "strings":
-		return &programs[2008]
+		return &programs[2007]
 	case "stty":
-		return &programs[2009]
+		return &programs[2008]
 	case "stubgen":
-		return &programs[2010]
+		return &programs[2009]
 	case "stylelint":
-		return &programs[2011]
+		return &programs[2010]
 	case "su":
-		return &programs[2012]
+		return &programs[2011]
 	case "sudo":
-		return &programs[2013]
+		return &programs[2012]
 	case "sudoedit":
-		return &programs[2014]
+		return &programs[2013]
 	case "svgo":
-		return &programs[2015]
+		return &programs[2014]
 	case "svn":
-		return &programs[2016]
+		return &programs[2015]
 	case "sw_vers":
-		return &programs[2017]
+		return &programs[2016]
 	case "system_profiler":
-		return &programs[2018]
+		return &programs[2017]
 	case "vm_stat":
-		return &programs[2019]
+		return &programs[2018]
 	case "swapon":
-		return &programs[2020]
+		return &programs[2019]
 	case "swift":
-		return &programs[2021]
+		return &programs[2020]
 	case "sync":
-		return &programs[2022]
+		return &programs[2021]
 	case "sysctl":
-		return &programs[2023]
+		return &programs[2022]
 	case "systemctl":
-		return &programs[2024]
+		return &programs[2023]
 	case "systemd-analyze":
-		return &programs[2025]
+		return &programs[2024]
 	case "systemd-cgls":
-		return &programs[2026]
+		return &programs[2025]
 	case "systemd-cgtop":
-		return &programs[2027]
+		return &programs[2026]
 	case "systemd-detect-virt":
-		return &programs[2028]
+		return &programs[2027]
 	case "systemd-path":
-		return &programs[2029]
+		return &programs[2028]
 	case "systemd-inhibit":
-		return &programs[2030]
+		return &programs[2029]
 	case "systemd-nspawn":
-		return &programs[2031]
+		return &programs[2030]
 	case "systemd-resolve":
-		return &programs[2032]
+		return &programs[2031]
 	case "portablectl":
-		return &programs[2033]
+		return &programs[2032]
 	case "homectl":
-		return &programs[2034]
+		return &programs[2033]
 	case "userdbctl":
-		return &programs[2035]
+		return &programs[2034]
 	case "oomctl":
-		return &programs[2036]
+		return &programs[2035]
 	case "systemd-run":
-		return &programs[2037]
+		return &programs[2036]
 	case "systemd-tmpfiles":
-		return &programs[2038]
+		return &programs[2037]
 	case "tac":
-		return &programs[2039]
+		return &programs[2038]
 	case "tail":
-		return &programs[2040]
+		return &programs[2039]
 	case "tar":
-		return &programs[2041]
+		return &programs[2040]
 	case "task":
-		return &programs[2042]
+		return &programs[2041]
 	case "go-task":
-		return &programs[2043]
+		return &programs[2042]
 	case "taskset":
-		return &programs[2044]
+		return &programs[2043]
 	case "tclsh":
-		return &programs[2045]
+		return &programs[2044]
 	case "wish":
-		return &programs[2046]
+		return &programs[2045]
 	case "tclsh8.6":
-		return &programs[2047]
+		return &programs[2046]
 	case "expectk":
-		return &programs[2048]
+		return &programs[2047]
 	case "tcpdump":
-		return &programs[2049]
+		return &programs[2048]
 	case "tee":
-		return &programs[2050]
+		return &programs[2049]
 	case "telnet":
-		return &programs[2051]
+		return &programs[2050]
 	case "terraform":
-		return &programs[2052]
+		return &programs[2051]
 	case "tofu":
-		return &programs[2053]
+		return &programs[2052]
 	case "terragrunt":
-		return &programs[2054]
+		return &programs[2053]
 	case "test":
-		return &programs[2055]
+		return &programs[2054]
 	case "[":
+		return &programs[2055]
+	case "texlua":
 		return &programs[2056]
 	case "tflint":
 		return &programs[2057]
@@ -4211,175 +4211,175 @@ func find(name string) *Program {
 		return &programs[2100]
 	case "tsc":
 		return &programs[2101]
-	case "vue-tsc":
-		return &programs[2102]
-	case "tsgo":
-		return &programs[2103]
 	case "tshark":
-		return &programs[2104]
+		return &programs[2102]
 	case "dumpcap":
-		return &programs[2105]
+		return &programs[2103]
 	case "rawshark":
-		return &programs[2106]
+		return &programs[2104]
 	case "tsort":
-		return &programs[2107]
+		return &programs[2105]
 	case "tsx":
-		return &programs[2108]
+		return &programs[2106]
 	case "ts-node":
-		return &programs[2109]
+		return &programs[2107]
 	case "esno":
-		return &programs[2110]
+		return &programs[2108]
 	case "vite-node":
-		return &programs[2111]
+		return &programs[2109]
 	case "tty":
-		return &programs[2112]
+		return &programs[2110]
 	case "tune2fs":
-		return &programs[2113]
+		return &programs[2111]
 	case "turbo":
-		return &programs[2114]
+		return &programs[2112]
 	case "twine":
-		return &programs[2115]
+		return &programs[2113]
 	case "type":
-		return &programs[2116]
+		return &programs[2114]
 	case "udevadm":
-		return &programs[2117]
+		return &programs[2115]
 	case "ufw":
-		return &programs[2118]
+		return &programs[2116]
 	case "ugrep":
-		return &programs[2119]
+		return &programs[2117]
 	case "ug":
-		return &programs[2120]
+		return &programs[2118]
 	case "ulimit":
-		return &programs[2121]
+		return &programs[2119]
 	case "umask":
-		return &programs[2122]
+		return &programs[2120]
 	case "umount":
-		return &programs[2123]
+		return &programs[2121]
 	case "swapoff":
-		return &programs[2124]
+		return &programs[2122]
 	case "modprobe":
-		return &programs[2125]
+		return &programs[2123]
 	case "insmod":
-		return &programs[2126]
+		return &programs[2124]
 	case "rmmod":
-		return &programs[2127]
+		return &programs[2125]
 	case "unalias":
-		return &programs[2128]
+		return &programs[2126]
 	case "uname":
-		return &programs[2129]
+		return &programs[2127]
 	case "uniq":
-		return &programs[2130]
+		return &programs[2128]
 	case "unittest":
-		return &programs[2131]
+		return &programs[2129]
 	case "unlink":
-		return &programs[2132]
+		return &programs[2130]
 	case "unrar":
-		return &programs[2133]
+		return &programs[2131]
 	case "unset":
-		return &programs[2134]
+		return &programs[2132]
 	case "unshare":
-		return &programs[2135]
+		return &programs[2133]
 	case "unxz":
-		return &programs[2136]
+		return &programs[2134]
 	case "lzma":
-		return &programs[2137]
+		return &programs[2135]
 	case "unlzma":
-		return &programs[2138]
+		return &programs[2136]
 	case "pxz":
-		return &programs[2139]
+		return &programs[2137]
 	case "lzip":
-		return &programs[2140]
+		return &programs[2138]
 	case "unzip":
-		return &programs[2141]
+		return &programs[2139]
 	case "update-alternatives":
-		return &programs[2142]
+		return &programs[2140]
 	case "uptime":
-		return &programs[2143]
+		return &programs[2141]
 	case "useradd":
-		return &programs[2144]
+		return &programs[2142]
 	case "usermod":
-		return &programs[2145]
+		return &programs[2143]
 	case "users":
-		return &programs[2146]
+		return &programs[2144]
 	case "uuidgen":
-		return &programs[2147]
+		return &programs[2145]
 	case "uv":
-		return &programs[2148]
+		return &programs[2146]
 	case "uvx":
-		return &programs[2149]
+		return &programs[2147]
 	case "vagrant":
-		return &programs[2150]
+		return &programs[2148]
 	case "valgrind":
-		return &programs[2151]
+		return &programs[2149]
 	case "valkey-cli":
-		return &programs[2152]
+		return &programs[2150]
 	case "keydb-cli":
-		return &programs[2153]
+		return &programs[2151]
 	case "vault":
-		return &programs[2154]
+		return &programs[2152]
 	case "vdir":
-		return &programs[2155]
+		return &programs[2153]
 	case "velero":
-		return &programs[2156]
+		return &programs[2154]
 	case "venv":
-		return &programs[2157]
+		return &programs[2155]
 	case "view":
-		return &programs[2158]
+		return &programs[2156]
 	case "vimdiff":
-		return &programs[2159]
+		return &programs[2157]
 	case "ex":
-		return &programs[2160]
+		return &programs[2158]
 	case "rvim":
-		return &programs[2161]
+		return &programs[2159]
 	case "nvi":
-		return &programs[2162]
+		return &programs[2160]
 	case "vim.tiny":
-		return &programs[2163]
+		return &programs[2161]
 	case "vim.basic":
-		return &programs[2164]
+		return &programs[2162]
 	case "nano":
-		return &programs[2165]
+		return &programs[2163]
 	case "pico":
-		return &programs[2166]
+		return &programs[2164]
 	case "micro":
-		return &programs[2167]
+		return &programs[2165]
 	case "joe":
-		return &programs[2168]
+		return &programs[2166]
 	case "jed":
-		return &programs[2169]
+		return &programs[2167]
 	case "mcedit":
-		return &programs[2170]
+		return &programs[2168]
 	case "helix":
-		return &programs[2171]
+		return &programs[2169]
 	case "hx":
-		return &programs[2172]
+		return &programs[2170]
 	case "kak":
-		return &programs[2173]
+		return &programs[2171]
 	case "ne":
-		return &programs[2174]
+		return &programs[2172]
 	case "zile":
-		return &programs[2175]
+		return &programs[2173]
 	case "mg":
-		return &programs[2176]
+		return &programs[2174]
 	case "emacs-nox":
-		return &programs[2177]
+		return &programs[2175]
 	case "vim":
-		return &programs[2178]
+		return &programs[2176]
 	case "vi":
-		return &programs[2179]
+		return &programs[2177]
 	case "nvim":
-		return &programs[2180]
+		return &programs[2178]
 	case "virsh":
-		return &programs[2181]
+		return &programs[2179]
 	case "virtualenv":
-		return &programs[2182]
+		return &programs[2180]
 	case "pyvenv":
-		return &programs[2183]
+		return &programs[2181]
 	case "visudo":
-		return &programs[2184]
+		return &programs[2182]
 	case "vite":
-		return &programs[2185]
+		return &programs[2183]
 	case "vitest":
+		return &programs[2184]
+	case "vue-tsc":
+		return &programs[2185]
+	case "tsgo":
 		return &programs[2186]
 	case "vulture":
 		return &programs[2187]
@@ -4995,6 +4995,7 @@ var risks = [Risks][]Row{
 		{Class: Safe, Cause: "runs another command"},
 	},
 	28: {
+		{Subs: "help hlep", With: "+1", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "ls list ll la outdated ping whoami root prefix bin explain why fund help licenses config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "view info show v search", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install i add ci update up upgrade install-test it link dedupe", Class: Moderate, Cause: "installs a package"},
@@ -5025,11 +5026,13 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "runs with other rights"},
 	},
 	34: {
+		{Subs: "version locate-project read-manifest pkgid help search", With: "+", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "version locate-project read-manifest pkgid help", Class: Safe, Cause: "read-only"},
 		{Subs: "search", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install add", Class: Moderate, Cause: "installs a package"},
 		{Subs: "publish yank owner", Class: High, Cause: "publishes to others"},
 		{Subs: "clean remove update", Class: Moderate, Cause: "mutating operation"},
+		{With: "+", Class: Moderate, Cause: "runs a program of its own"},
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
@@ -6211,7 +6214,6 @@ var programs = [...]Program{
 	{Name: ":", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options4, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "R", Style: POSIX, Operands: Script, Options: options4, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
-	{Name: "littler", Style: POSIX, Operands: Script, Options: options4, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "ab", Operands: URLs, Options: options6},
 	{Name: "wrk", Operands: URLs, Options: options6},
 	{Name: "hey", Operands: URLs, Options: options6},
@@ -6449,33 +6451,37 @@ var programs = [...]Program{
 	{Name: "bw", Operands: Unread, Options: options198, Secrets: 8, Facts: Outside},
 	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options199, Risk: 31, Ends: true},
 	{Name: "bye", Style: NoOpts, Facts: InShell, Safe: true, Special: "exit"},
-	{Name: "bzip2", Operands: Outputs, Options: options200, Risk: 32, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options200, Risk: 32, Beside: true},
-	{Name: "bzmore", Operands: Reads, Options: options201},
-	{Name: "c++filt", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "addr2line", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "llvm-nm", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "llvm-objdump", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "llvm-readelf", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "dwarfdump", Operands: Reads, Options: options202, Special: "gcc"},
-	{Name: "cProfile", Operands: Script, Options: options203, Ends: true},
-	{Name: "profile", Operands: Script, Options: options203, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options203, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options203, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options203, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options203, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options203, Ends: true},
-	{Name: "memray", Operands: Script, Options: options203, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options203, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options203, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options203, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options203, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options203, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options204, Ends: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "bzip2", Operands: Outputs, Options: options201, Risk: 32, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options201, Risk: 32, Beside: true},
+	{Name: "bzmore", Operands: Reads, Options: options202},
+	{Name: "c++filt", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "addr2line", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "llvm-nm", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "llvm-objdump", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "llvm-readelf", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "dwarfdump", Operands: Reads, Options: options203, Special: "gcc"},
+	{Name: "cProfile", Operands: Script, Options: options204, Ends: true},
+	{Name: "profile", Operands: Script, Options: options204, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options204, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options204, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options204, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options204, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options204, Ends: true},
+	{Name: "memray", Operands: Script, Options: options204, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options204, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options204, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options204, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options204, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options204, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options205, Ends: true},
 	{Name: "caller", Style: NoOpts, Facts: InShell, Safe: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options205, Risk: 33, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options206, Subs: subs224, Risk: 34, Secrets: 9, Offline: keys225, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true, Registry: "cargo"},
-	{Name: "cat", Operands: Reads, Options: options226, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options206, Risk: 33, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options207, Subs: subs225, Risk: 34, Secrets: 9, Offline: keys226, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true, Registry: "cargo"},
+	{Name: "cat", Operands: Reads, Options: options227, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "unbuffer", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -6486,149 +6492,151 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options227, Risk: 2, Facts: InShell, Safe: true, Special: "cd"},
-	{Name: "cdk", Style: Exact, Options: options228, Subs: subs229, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "cdktf", Style: Exact, Options: options228, Subs: subs229, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "ceph", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 35, Facts: Outside},
-	{Name: "cgexec", Operands: RunsArgs, Options: options232, Risk: 36, Facts: Outside, Ends: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options228, Risk: 2, Facts: InShell, Safe: true, Special: "cd"},
+	{Name: "cdk", Style: Exact, Options: options229, Subs: subs230, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "cdktf", Style: Exact, Options: options229, Subs: subs230, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "ceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 35, Facts: Outside},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options233, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options233, Stdin: true},
+	{Name: "cgexec", Operands: RunsArgs, Options: options234, Risk: 36, Facts: Outside, Ends: true},
 	{Name: "chattr", Operands: Unread, Risk: 37},
 	{Name: "setfacl", Operands: Unread, Risk: 37},
-	{Name: "chcon", Operands: ModeOutputs, Options: options233, Shared: [][]Option{options8}},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options227, Facts: InShell, Safe: true, Special: "cd"},
-	{Name: "check-manifest", Operands: Loads, Options: options234, Workdir: true},
-	{Name: "chg", Also: also235, Wordless: true},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options236, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "chmod", Operands: ModeWrites, Options: options237, Shared: [][]Option{options8}, Risk: 37, Equal: equal238},
-	{Name: "chown", Operands: ModeOutputs, Options: options239, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options240, Risk: 38, Ends: true},
+	{Name: "chcon", Operands: ModeOutputs, Options: options235, Shared: [][]Option{options8}},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options228, Facts: InShell, Safe: true, Special: "cd"},
+	{Name: "check-manifest", Operands: Loads, Options: options236, Workdir: true},
+	{Name: "chg", Also: also237, Wordless: true},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options238, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "chmod", Operands: ModeWrites, Options: options239, Shared: [][]Option{options8}, Risk: 37, Equal: equal240},
+	{Name: "chown", Operands: ModeOutputs, Options: options241, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options242, Risk: 38, Ends: true},
 	{Name: "chronyc", Operands: Unread, Risk: 39},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options241, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options242, Risk: 27, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options243, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options243, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "clang-format", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clang-format-14", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clang-format-15", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clang-format-16", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clang-format-17", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clang-format-18", Operands: Reads, Options: options244, Facts: Editor, Workdir: true},
-	{Name: "clear", Operands: Names, Options: options245, Risk: 2},
-	{Name: "cloc", Operands: Reads, Options: options246, Risk: 3},
-	{Name: "cmake", Style: Joined, Options: options247, Risk: 5, Facts: Interpreter, Workdir: true, Special: "cmake", Obeys: "CMakeLists.txt"},
-	{Name: "cmp", Operands: Reads, Options: options248, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "cnpm", Operands: Unread, Options: options249, Subs: subs252, Settings: settings253, Harmless: keys254, Aside: keys255, Offline: keys256, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "tnpm", Operands: Unread, Options: options249, Subs: subs252, Settings: settings253, Harmless: keys254, Aside: keys255, Offline: keys256, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "code", Operands: Outputs, Options: options257, Risk: 37, Facts: Outside},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options243, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options244, Risk: 27, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options245, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options245, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "clang-format", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clang-format-14", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clang-format-15", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clang-format-16", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clang-format-17", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clang-format-18", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
+	{Name: "clear", Operands: Names, Options: options247, Risk: 2},
+	{Name: "cloc", Operands: Reads, Options: options248, Risk: 3},
+	{Name: "cmake", Style: Joined, Options: options249, Risk: 5, Facts: Interpreter, Workdir: true, Special: "cmake", Obeys: "CMakeLists.txt"},
+	{Name: "cmp", Operands: Reads, Options: options250, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "cnpm", Operands: Unread, Options: options251, Subs: subs254, Settings: settings255, Harmless: keys256, Aside: keys257, Offline: keys258, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "tnpm", Operands: Unread, Options: options251, Subs: subs254, Settings: settings255, Harmless: keys256, Aside: keys257, Offline: keys258, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "code", Operands: Outputs, Options: options259, Risk: 37, Facts: Outside},
 	{Name: "codesign", Operands: Unread, Risk: 41},
-	{Name: "codespell", Operands: Reads, Options: options258, Workdir: true},
-	{Name: "colordiff", Operands: Reads, Options: options259, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
-	{Name: "gdiff", Operands: Reads, Options: options259, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
-	{Name: "colrm", Options: options260, Shared: [][]Option{options8}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options262, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options263, Risk: 42, Facts: InShell, Ends: true, Plain: true, Special: "command"},
+	{Name: "codespell", Operands: Reads, Options: options260, Workdir: true},
+	{Name: "colordiff", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
+	{Name: "gdiff", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
+	{Name: "colrm", Options: options262, Shared: [][]Option{options8}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options263, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options264, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options265, Risk: 42, Facts: InShell, Ends: true, Plain: true, Special: "command"},
 	{Name: "command-not-found", Operands: Unread, Options: options17},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options264}, Risk: 2, Facts: InShell, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options265, Shared: [][]Option{options264}, Risk: 2, Facts: InShell, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options266, Facts: InShell},
-	{Name: "composer", Operands: Unread, Options: options267, Subs: subs270, Risk: 43, Secrets: 10, Settings: settings271, Harmless: keys272, Also: also273, Facts: ObeysProject, Inherit: true, Workdir: true, Abbreviates: true},
-	{Name: "composer.phar", Operands: Unread, Options: options267, Subs: subs270, Settings: settings271, Harmless: keys272, Also: also274, Inherit: true, Workdir: true, Abbreviates: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options275, Risk: 36, Also: also276, Facts: TaskRunner},
-	{Name: "conda", Operands: Unread, Options: options277, Subs: subs280, Risk: 44, Settings: settings281, Harmless: keys282, Prints: keys283, Variables: keys284},
-	{Name: "mamba", Operands: Unread, Options: options277, Subs: subs280, Risk: 44, Settings: settings281, Harmless: keys282, Prints: keys283, Variables: keys284, Also: also285},
-	{Name: "consul", Style: Dash, Operands: Unread, Options: options286, Subs: subs293, Risk: 45, Variables: keys294, Facts: Outside, Inherit: true},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options295},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options295},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options266}, Risk: 2, Facts: InShell, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options267, Shared: [][]Option{options266}, Risk: 2, Facts: InShell, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options268, Facts: InShell},
+	{Name: "composer", Operands: Unread, Options: options269, Subs: subs272, Risk: 43, Secrets: 10, Settings: settings273, Harmless: keys274, Also: also275, Facts: ObeysProject, Inherit: true, Workdir: true, Abbreviates: true},
+	{Name: "composer.phar", Operands: Unread, Options: options269, Subs: subs272, Settings: settings273, Harmless: keys274, Also: also276, Inherit: true, Workdir: true, Abbreviates: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options277, Risk: 36, Also: also278, Facts: TaskRunner},
+	{Name: "conda", Operands: Unread, Options: options279, Subs: subs282, Risk: 44, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286},
+	{Name: "mamba", Operands: Unread, Options: options279, Subs: subs282, Risk: 44, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286, Also: also287},
+	{Name: "consul", Style: Dash, Operands: Unread, Options: options288, Subs: subs295, Risk: 45, Variables: keys296, Facts: Outside, Inherit: true},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options297},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options297},
 	{Name: "coredumpctl", Operands: Unread, Subs: subs157, Risk: 46, Facts: Outside},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs298, Ends: true},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 47},
-	{Name: "coverage", Operands: Unread, Options: options299, Subs: subs302, Facts: Packaged, Workdir: true},
-	{Name: "cowsay", Options: options303},
-	{Name: "cowthink", Options: options303},
-	{Name: "cp", Operands: Copy, Options: options304, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "cpack", Style: Joined, Options: options305, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options306},
-	{Name: "cpp", Style: Joined, Operands: InOut, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "cppcheck", Style: Exact, Operands: Reads, Options: options308, Workdir: true},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs300, Ends: true},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 47},
+	{Name: "coverage", Operands: Unread, Options: options301, Subs: subs304, Facts: Packaged, Workdir: true},
+	{Name: "cowsay", Options: options305},
+	{Name: "cowthink", Options: options305},
+	{Name: "cp", Operands: Copy, Options: options306, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "cpack", Style: Joined, Options: options307, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options308},
+	{Name: "cpp", Style: Joined, Operands: InOut, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "cppcheck", Style: Exact, Operands: Reads, Options: options310, Workdir: true},
 	{Name: "cqlsh", Operands: Unread, Options: options151, Risk: 48, Facts: Outside},
 	{Name: "clickhouse-client", Operands: Unread, Options: options151, Risk: 48, Facts: Outside},
 	{Name: "crane", Style: Exact, Operands: Unread, Options: options65, Risk: 49, Secrets: 6, Facts: Outside},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options65, Risk: 50, Also: also309, Facts: Outside},
-	{Name: "crontab", Operands: Script, Options: options310, Risk: 51, Facts: Outside, Stdin: true, Special: "crontab"},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options65, Risk: 50, Also: also311, Facts: Outside},
+	{Name: "crontab", Operands: Script, Options: options312, Risk: 51, Facts: Outside, Stdin: true, Special: "crontab"},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cryptsetup", Operands: Unread, Risk: 52},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options311, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options311, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options312, Shared: [][]Option{options8}, Risk: 37, Here: true},
-	{Name: "ctags", Operands: Reads, Options: options313, Workdir: true, Changes: "tags TAGS"},
-	{Name: "universal-ctags", Operands: Reads, Options: options313, Workdir: true, Changes: "tags TAGS"},
-	{Name: "ctags-universal", Operands: Reads, Options: options313, Workdir: true, Changes: "tags TAGS"},
-	{Name: "exuberant-ctags", Operands: Reads, Options: options313, Workdir: true, Changes: "tags TAGS"},
-	{Name: "ctags-exuberant", Operands: Reads, Options: options313, Workdir: true, Changes: "tags TAGS"},
-	{Name: "ctest", Style: Joined, Options: options314, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options315, Risk: 53, Secrets: 11, Gets: keys316, Variables: keys317, Facts: Fetcher, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options318, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs320, Facts: Packaged, Workdir: true},
-	{Name: "date", Options: options321, Shared: [][]Option{options8}, Risk: 54, Special: "sets"},
-	{Name: "dbus-launch", Operands: RunsArgs, Options: options322, Facts: Outside, Ends: true},
-	{Name: "dbus-run-session", Style: POSIX, Operands: RunsArgs, Options: options323, Ends: true},
-	{Name: "dc", Operands: Reads, Options: options324},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options313, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options313, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options314, Shared: [][]Option{options8}, Risk: 37, Here: true},
+	{Name: "ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
+	{Name: "universal-ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
+	{Name: "ctags-universal", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
+	{Name: "exuberant-ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
+	{Name: "ctags-exuberant", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
+	{Name: "ctest", Style: Joined, Options: options316, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options317, Risk: 53, Secrets: 11, Gets: keys318, Variables: keys319, Facts: Fetcher, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options320, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs322, Facts: Packaged, Workdir: true},
+	{Name: "date", Options: options323, Shared: [][]Option{options8}, Risk: 54, Special: "sets"},
+	{Name: "dbus-launch", Operands: RunsArgs, Options: options324, Facts: Outside, Ends: true},
+	{Name: "dbus-run-session", Style: POSIX, Operands: RunsArgs, Options: options325, Ends: true},
+	{Name: "dc", Operands: Reads, Options: options326},
 	{Name: "dc3dd", Risk: 55, Wordless: true},
 	{Name: "dcfldd", Risk: 55, Wordless: true},
 	{Name: "mkdosfs", Risk: 55, Wordless: true},
@@ -6643,108 +6651,108 @@ var programs = [...]Program{
 	{Name: "mkntfs", Risk: 55, Wordless: true},
 	{Name: "newfs", Risk: 55, Wordless: true},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options8}, Risk: 56, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options325, Risk: 2, Facts: InShell, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options325, Risk: 2, Facts: InShell, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options325, Risk: 2, Facts: InShell, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options325, Risk: 2, Facts: InShell, Special: "declare"},
-	{Name: "defaults", Operands: Unread, Risk: 57, Settings: settings326, Facts: Outside},
-	{Name: "delta", Operands: Reads, Options: options327, Risk: 3},
-	{Name: "delv", Options: options328},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options329}, Subs: subs344, Risk: 5, Prints: keys345, Offline: keys346, Variables: keys347, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno", Registry: "npm"},
-	{Name: "depcheck", Style: Exact, Operands: Reads, Options: options348, Workdir: true},
-	{Name: "df", Operands: Names, Options: options349, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options259, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "diff"},
-	{Name: "diff3", Operands: Reads, Options: options350, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "diffstat", Operands: Reads, Options: options351, Shared: [][]Option{options8}},
-	{Name: "difft", Operands: Unread, Options: options327},
-	{Name: "difftastic", Operands: Unread, Options: options327},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options327},
-	{Name: "icdiff", Operands: Unread, Options: options327},
-	{Name: "sd", Operands: Unread, Options: options327},
-	{Name: "choose", Operands: Unread, Options: options327},
-	{Name: "gron", Operands: Unread, Options: options327},
-	{Name: "fx", Operands: Unread, Options: options327},
-	{Name: "jo", Operands: Unread, Options: options327},
-	{Name: "jc", Operands: Unread, Options: options327},
-	{Name: "dasel", Operands: Unread, Options: options327},
-	{Name: "xsv", Operands: Unread, Options: options327},
-	{Name: "qsv", Operands: Unread, Options: options327},
-	{Name: "csvcut", Operands: Unread, Options: options327},
-	{Name: "csvgrep", Operands: Unread, Options: options327},
-	{Name: "csvlook", Operands: Unread, Options: options327},
-	{Name: "in2csv", Operands: Unread, Options: options327},
-	{Name: "mlr", Operands: Unread, Options: options327},
-	{Name: "htmlq", Operands: Unread, Options: options327},
-	{Name: "pup", Operands: Unread, Options: options327},
-	{Name: "tomlq", Operands: Unread, Options: options327},
-	{Name: "gum", Operands: Unread, Options: options327},
-	{Name: "glow", Operands: Unread, Options: options327},
-	{Name: "grex", Operands: Unread, Options: options327},
-	{Name: "tldr", Operands: Unread, Options: options327},
-	{Name: "shellspec", Operands: Unread, Options: options327},
-	{Name: "actionlint", Operands: Unread, Options: options327},
-	{Name: "act", Operands: Unread, Options: options327},
-	{Name: "gitleaks", Operands: Unread, Options: options327},
-	{Name: "trufflehog", Operands: Unread, Options: options327},
-	{Name: "detect-secrets", Operands: Unread, Options: options327},
-	{Name: "cscope", Operands: Unread, Options: options327},
-	{Name: "comby", Operands: Unread, Options: options327},
-	{Name: "jscodeshift", Operands: Unread, Options: options327},
-	{Name: "claude", Operands: Unread, Options: options327},
-	{Name: "codex", Operands: Unread, Options: options327},
-	{Name: "gemini", Operands: Unread, Options: options327},
-	{Name: "aider", Operands: Unread, Options: options327},
-	{Name: "llm", Operands: Unread, Options: options327},
-	{Name: "ollama", Operands: Unread, Options: options327},
-	{Name: "goose", Operands: Unread, Options: options327},
-	{Name: "opencode", Operands: Unread, Options: options327},
-	{Name: "copilot", Operands: Unread, Options: options327},
-	{Name: "lazygit", Operands: Unread, Options: options327},
-	{Name: "gitui", Operands: Unread, Options: options327},
-	{Name: "tig", Operands: Unread, Options: options327},
-	{Name: "watchman", Operands: Unread, Options: options327},
-	{Name: "dig", Options: options328, Risk: 58, Facts: NamesHosts},
-	{Name: "dir", Operands: Names, Options: options352, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options353, Shared: [][]Option{options8}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs355},
-	{Name: "dirname", Operands: Names, Options: options356, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options357, Risk: 2, Facts: InShell, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
+	{Name: "defaults", Operands: Unread, Risk: 57, Settings: settings328, Facts: Outside},
+	{Name: "delta", Operands: Reads, Options: options329, Risk: 3},
+	{Name: "delv", Options: options330},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options331}, Subs: subs346, Risk: 5, Prints: keys285, Offline: keys347, Variables: keys348, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno", Registry: "npm"},
+	{Name: "depcheck", Style: Exact, Operands: Reads, Options: options349, Workdir: true},
+	{Name: "df", Operands: Names, Options: options350, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "diff"},
+	{Name: "diff3", Operands: Reads, Options: options351, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "diffstat", Operands: Reads, Options: options352, Shared: [][]Option{options8}},
+	{Name: "difft", Operands: Unread, Options: options329},
+	{Name: "difftastic", Operands: Unread, Options: options329},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options329},
+	{Name: "icdiff", Operands: Unread, Options: options329},
+	{Name: "sd", Operands: Unread, Options: options329},
+	{Name: "choose", Operands: Unread, Options: options329},
+	{Name: "gron", Operands: Unread, Options: options329},
+	{Name: "fx", Operands: Unread, Options: options329},
+	{Name: "jo", Operands: Unread, Options: options329},
+	{Name: "jc", Operands: Unread, Options: options329},
+	{Name: "dasel", Operands: Unread, Options: options329},
+	{Name: "xsv", Operands: Unread, Options: options329},
+	{Name: "qsv", Operands: Unread, Options: options329},
+	{Name: "csvcut", Operands: Unread, Options: options329},
+	{Name: "csvgrep", Operands: Unread, Options: options329},
+	{Name: "csvlook", Operands: Unread, Options: options329},
+	{Name: "in2csv", Operands: Unread, Options: options329},
+	{Name: "mlr", Operands: Unread, Options: options329},
+	{Name: "htmlq", Operands: Unread, Options: options329},
+	{Name: "pup", Operands: Unread, Options: options329},
+	{Name: "tomlq", Operands: Unread, Options: options329},
+	{Name: "gum", Operands: Unread, Options: options329},
+	{Name: "glow", Operands: Unread, Options: options329},
+	{Name: "grex", Operands: Unread, Options: options329},
+	{Name: "tldr", Operands: Unread, Options: options329},
+	{Name: "shellspec", Operands: Unread, Options: options329},
+	{Name: "actionlint", Operands: Unread, Options: options329},
+	{Name: "act", Operands: Unread, Options: options329},
+	{Name: "gitleaks", Operands: Unread, Options: options329},
+	{Name: "trufflehog", Operands: Unread, Options: options329},
+	{Name: "detect-secrets", Operands: Unread, Options: options329},
+	{Name: "cscope", Operands: Unread, Options: options329},
+	{Name: "comby", Operands: Unread, Options: options329},
+	{Name: "jscodeshift", Operands: Unread, Options: options329},
+	{Name: "claude", Operands: Unread, Options: options329},
+	{Name: "codex", Operands: Unread, Options: options329},
+	{Name: "gemini", Operands: Unread, Options: options329},
+	{Name: "aider", Operands: Unread, Options: options329},
+	{Name: "llm", Operands: Unread, Options: options329},
+	{Name: "ollama", Operands: Unread, Options: options329},
+	{Name: "goose", Operands: Unread, Options: options329},
+	{Name: "opencode", Operands: Unread, Options: options329},
+	{Name: "copilot", Operands: Unread, Options: options329},
+	{Name: "lazygit", Operands: Unread, Options: options329},
+	{Name: "gitui", Operands: Unread, Options: options329},
+	{Name: "tig", Operands: Unread, Options: options329},
+	{Name: "watchman", Operands: Unread, Options: options329},
+	{Name: "dig", Options: options330, Risk: 58, Facts: NamesHosts},
+	{Name: "dir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options354, Shared: [][]Option{options8}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs356},
+	{Name: "dirname", Operands: Names, Options: options357, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options358, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "diskutil", Operands: Unread, Risk: 59},
-	{Name: "disown", Style: POSIX, Options: options358, Risk: 2, Facts: InShell},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options359, Prints: keys360, Stdin: true},
-	{Name: "dmesg", Options: options361, Risk: 60, Facts: Outside},
-	{Name: "dmidecode", Options: options362, Risk: 3},
+	{Name: "disown", Style: POSIX, Options: options359, Risk: 2, Facts: InShell},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options360, Prints: keys361, Stdin: true},
+	{Name: "dmesg", Options: options362, Risk: 60, Facts: Outside},
+	{Name: "dmidecode", Options: options363, Risk: 3},
 	{Name: "dmsetup", Risk: 61, Wordless: true},
-	{Name: "dmypy", Operands: Unread, Options: options363, Workdir: true},
-	{Name: "dnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also364, Facts: Outside},
-	{Name: "yum", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also365, Facts: Outside},
-	{Name: "microdnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also366, Facts: Outside},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options367, Risk: 40, Facts: Interpreter, Ends: true},
-	{Name: "doc8", Operands: Reads, Options: options368, Workdir: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options369, Subs: subs496, Risk: 63, Secrets: 6, Settings: settings497, Prints: keys498, Variables: keys499, Ignored: keys500, Also: also501, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options369, Subs: subs496, Risk: 63, Secrets: 6, Settings: settings497, Prints: keys498, Variables: keys499, Ignored: keys500, Also: also502, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options369, Subs: subs496, Risk: 63, Secrets: 6, Settings: settings497, Prints: keys498, Variables: keys499, Ignored: keys500, Also: also503, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options504, Subs: subs505, Risk: 64, Prints: keys498, Also: also506, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "doctl", Style: Exact, Operands: Unread, Options: options507, Subs: subs512, Risk: 65, Secrets: 12, Variables: keys513, Facts: Outside, Inherit: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options514, Shared: [][]Option{options8}},
-	{Name: "unix2dos", Operands: Outputs, Options: options514, Shared: [][]Option{options8}},
-	{Name: "mac2unix", Operands: Outputs, Options: options514, Shared: [][]Option{options8}},
-	{Name: "dot", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "neato", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "twopi", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "circo", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "fdp", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "sfdp", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "patchwork", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "osage", Style: Joined, Operands: Reads, Options: options515},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options516, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options517, Subs: subs521, Settings: settings522, Offline: keys523, Also: also524, Workdir: true, Registry: "nuget"},
-	{Name: "dpkg", Operands: Unread, Options: options525, Risk: 66, Variables: keys526},
+	{Name: "dmypy", Operands: Unread, Options: options364, Workdir: true},
+	{Name: "dnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also365, Facts: Outside},
+	{Name: "yum", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also366, Facts: Outside},
+	{Name: "microdnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also367, Facts: Outside},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options368, Risk: 40, Facts: Interpreter, Ends: true},
+	{Name: "doc8", Operands: Reads, Options: options369, Workdir: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also502, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also503, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also504, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 64, Prints: keys499, Also: also507, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Operands: Unread, Options: options508, Subs: subs513, Risk: 65, Secrets: 12, Variables: keys514, Facts: Outside, Inherit: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
+	{Name: "unix2dos", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
+	{Name: "mac2unix", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
+	{Name: "dot", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "neato", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "twopi", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "circo", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "fdp", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "sfdp", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "patchwork", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "osage", Style: Joined, Operands: Reads, Options: options516},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options517, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options518, Subs: subs522, Settings: settings523, Offline: keys524, Also: also525, Workdir: true, Registry: "nuget"},
+	{Name: "dpkg", Operands: Unread, Options: options526, Risk: 66, Variables: keys527},
 	{Name: "dpkg-deb", Risk: 67, Wordless: true},
-	{Name: "dpkg-query", Options: options527, Risk: 3},
-	{Name: "drill", Options: options528},
-	{Name: "dropdb", Options: options529, Risk: 68, Facts: Outside},
-	{Name: "dropuser", Options: options529, Risk: 68, Facts: Outside},
+	{Name: "dpkg-query", Options: options528, Risk: 3},
+	{Name: "drill", Options: options529},
+	{Name: "dropdb", Options: options530, Risk: 68, Facts: Outside},
+	{Name: "dropuser", Options: options530, Risk: 68, Facts: Outside},
 	{Name: "dscl", Risk: 69, Wordless: true},
 	{Name: "dstat", Risk: 70, Wordless: true},
 	{Name: "lsscsi", Risk: 70, Wordless: true},
@@ -6753,104 +6761,105 @@ var programs = [...]Program{
 	{Name: "modinfo", Risk: 70, Wordless: true},
 	{Name: "pvdisplay", Risk: 70, Wordless: true},
 	{Name: "vgdisplay", Risk: 70, Wordless: true},
-	{Name: "du", Operands: Names, Options: options530, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "dust", Operands: Unread, Options: options531, Risk: 3},
-	{Name: "duf", Operands: Unread, Options: options531, Risk: 3},
-	{Name: "procs", Operands: Unread, Options: options531, Risk: 3},
-	{Name: "dzdo", Style: POSIX, Operands: RunsArgs, Options: options532, Risk: 40, Facts: Interpreter, Ends: true, Assigns: true},
+	{Name: "du", Operands: Names, Options: options531, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 48, Variables: keys533, Facts: Interactive, Stdin: true},
+	{Name: "dust", Operands: Unread, Options: options534, Risk: 3},
+	{Name: "duf", Operands: Unread, Options: options534, Risk: 3},
+	{Name: "procs", Operands: Unread, Options: options534, Risk: 3},
+	{Name: "dzdo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 40, Facts: Interpreter, Ends: true, Assigns: true},
 	{Name: "echo", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "echo"},
-	{Name: "ed", Operands: Outputs, Options: options533, Facts: Interpreter, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options533, Facts: Interpreter, Stdin: true},
+	{Name: "ed", Operands: Outputs, Options: options536, Facts: Interpreter, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options536, Facts: Interpreter, Stdin: true},
 	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options65, Risk: 71, Facts: Outside},
-	{Name: "elfedit", Operands: Outputs, Options: options534},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options535, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options535, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options537, Facts: InShell},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options538, Risk: 37, Facts: InShell, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options539, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options540, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options541, Shared: [][]Option{options8}, Safe: true, Special: "envsubst"},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options535, Prints: keys542, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options543, Facts: Packaged},
-	{Name: "eslint", Operands: Reads, Options: options544, Prints: keys536, Facts: Packaged, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options544, Facts: Packaged, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options544, Facts: Packaged, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options544, Facts: Packaged, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options544, Facts: Packaged, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options544, Facts: Packaged, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options545, Subs: subs550, Risk: 72, Secrets: 13, Facts: Outside, Inherit: true},
+	{Name: "elfedit", Operands: Outputs, Options: options537},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options539, Facts: InShell},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options540, Risk: 37, Facts: InShell, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options541, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options542, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options543, Shared: [][]Option{options8}, Safe: true, Special: "envsubst"},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options538, Prints: keys544, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options545, Facts: Packaged},
+	{Name: "eslint", Operands: Reads, Options: options546, Prints: keys182, Facts: Packaged, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options547, Subs: subs552, Risk: 72, Secrets: 13, Facts: Outside, Inherit: true},
 	{Name: "ethtool", Operands: Unread, Risk: 73},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options551, Risk: 27, Facts: InShell | Interpreter, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options553, Risk: 27, Facts: InShell | Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options553, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options554, Risk: 2, Facts: InShell, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options554, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options554, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options555, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options556, Risk: 2, Facts: InShell, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options555, Risk: 3},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options555, Risk: 3},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options557, Risk: 3},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options557, Risk: 3},
 	{Name: "fail2ban-client", Operands: Unread, Risk: 74, Facts: Outside},
-	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Options: options556, Ends: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options557, Risk: 36, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options558, Risk: 37, Facts: InShell, Ends: true, Special: "fc"},
-	{Name: "fc-list", Options: options559},
-	{Name: "fc-match", Options: options559},
-	{Name: "fd", Style: Exact, Options: options560, Risk: 75},
-	{Name: "fdfind", Style: Exact, Options: options560, Risk: 75},
+	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Options: options558, Ends: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options559, Risk: 36, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options560, Risk: 37, Facts: InShell, Ends: true, Special: "fc"},
+	{Name: "fc-list", Options: options561},
+	{Name: "fc-match", Options: options561},
+	{Name: "fd", Style: Exact, Options: options562, Risk: 75},
+	{Name: "fdfind", Style: Exact, Options: options562, Risk: 75},
 	{Name: "fdisk", Operands: Unread, Risk: 76},
 	{Name: "gdisk", Operands: Unread, Risk: 76},
 	{Name: "fetch", Facts: Fetcher, Wordless: true},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options561, Risk: 37, Prints: keys562},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options561},
-	{Name: "ffprobe", Style: Dash, Operands: Reads, Options: options563, Risk: 77, Prints: keys564},
-	{Name: "file", Operands: Reads, Options: options565, Risk: 3},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options369, Subs: subs496, Settings: settings497, Facts: Outside, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options566, Risk: 78, Special: "find"},
-	{Name: "finger", Operands: Unread, Options: options567},
-	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Options: options568, Risk: 31, Ends: true},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options563, Risk: 37, Prints: keys564},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options563},
+	{Name: "ffprobe", Style: Dash, Operands: Reads, Options: options565, Risk: 77, Prints: keys566},
+	{Name: "file", Operands: Reads, Options: options567, Risk: 3},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Settings: settings498, Facts: Outside, Inherit: true, Plugins: true},
+	{Name: "find", Style: Dash, Operands: Names, Options: options568, Risk: 78, Special: "find"},
+	{Name: "finger", Operands: Unread, Options: options569},
+	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Options: options570, Risk: 31, Ends: true},
 	{Name: "firewall-cmd", Operands: Unread, Risk: 79, Facts: Outside},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options569, Prints: keys536, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "flake8", Operands: Reads, Options: options570, Facts: Packaged, Workdir: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options571, Subs: subs574, Risk: 80, Also: also575, Facts: Outside, Inherit: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options576, Risk: 37, Special: "flock"},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options571, Prints: keys572, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "flake8", Operands: Reads, Options: options573, Facts: Packaged, Workdir: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options574, Subs: subs577, Risk: 80, Also: also578, Facts: Outside, Inherit: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options579, Risk: 37, Special: "flock"},
 	{Name: "flux", Style: Exact, Operands: Unread, Options: options65, Risk: 81, Facts: Outside},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options577, Subs: subs584, Risk: 82, Variables: keys585, Also: also586, Facts: Outside, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options577, Subs: subs584, Risk: 82, Variables: keys585, Also: also587, Facts: Outside, Inherit: true},
-	{Name: "fmt", Operands: Reads, Options: options588, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs590},
-	{Name: "n", Operands: Unread, Subs: subs590},
-	{Name: "nodenv", Operands: Unread, Subs: subs590},
-	{Name: "volta", Operands: Unread, Subs: subs590},
-	{Name: "nvm", Operands: Unread, Subs: subs590},
-	{Name: "nvs", Operands: Unread, Subs: subs590},
-	{Name: "fold", Operands: Reads, Options: options591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "free", Operands: Names, Options: options245, Risk: 3},
-	{Name: "vmstat", Operands: Names, Options: options245, Risk: 3},
-	{Name: "iostat", Operands: Names, Options: options245, Risk: 3},
-	{Name: "mpstat", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lscpu", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsmem", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsmod", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsns", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsipc", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lslocks", Operands: Names, Options: options245, Risk: 3},
-	{Name: "numastat", Operands: Names, Options: options245, Risk: 3},
-	{Name: "getfacl", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsattr", Operands: Names, Options: options245, Risk: 3},
-	{Name: "locale", Operands: Names, Options: options245, Risk: 3},
-	{Name: "getcap", Operands: Names, Options: options245, Risk: 3},
-	{Name: "cal", Operands: Names, Options: options245, Risk: 3},
-	{Name: "pstree", Operands: Names, Options: options245, Risk: 3},
-	{Name: "pidof", Operands: Names, Options: options245, Risk: 3},
-	{Name: "pwdx", Operands: Names, Options: options245, Risk: 3},
-	{Name: "lsfd", Operands: Names, Options: options245, Risk: 3},
-	{Name: "findmnt", Operands: Names, Options: options245, Risk: 3},
-	{Name: "mountpoint", Operands: Names, Options: options245, Risk: 3},
-	{Name: "fswatch", Operands: Names, Options: options592},
-	{Name: "ftp", Style: POSIX, Options: options593, Risk: 14, Facts: Outside | Interactive, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options594, Shared: [][]Option{options595}, Equal: equal408, Facts: Outside},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 82, Variables: keys588, Also: also589, Facts: Outside, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 82, Variables: keys588, Also: also590, Facts: Outside, Inherit: true},
+	{Name: "fmt", Operands: Reads, Options: options591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs593},
+	{Name: "n", Operands: Unread, Subs: subs593},
+	{Name: "nodenv", Operands: Unread, Subs: subs593},
+	{Name: "volta", Operands: Unread, Subs: subs593},
+	{Name: "nvm", Operands: Unread, Subs: subs593},
+	{Name: "nvs", Operands: Unread, Subs: subs593},
+	{Name: "fold", Operands: Reads, Options: options594, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "free", Operands: Names, Options: options247, Risk: 3},
+	{Name: "vmstat", Operands: Names, Options: options247, Risk: 3},
+	{Name: "iostat", Operands: Names, Options: options247, Risk: 3},
+	{Name: "mpstat", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lscpu", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsmem", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsmod", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsns", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsipc", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lslocks", Operands: Names, Options: options247, Risk: 3},
+	{Name: "numastat", Operands: Names, Options: options247, Risk: 3},
+	{Name: "getfacl", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsattr", Operands: Names, Options: options247, Risk: 3},
+	{Name: "locale", Operands: Names, Options: options247, Risk: 3},
+	{Name: "getcap", Operands: Names, Options: options247, Risk: 3},
+	{Name: "cal", Operands: Names, Options: options247, Risk: 3},
+	{Name: "pstree", Operands: Names, Options: options247, Risk: 3},
+	{Name: "pidof", Operands: Names, Options: options247, Risk: 3},
+	{Name: "pwdx", Operands: Names, Options: options247, Risk: 3},
+	{Name: "lsfd", Operands: Names, Options: options247, Risk: 3},
+	{Name: "findmnt", Operands: Names, Options: options247, Risk: 3},
+	{Name: "mountpoint", Operands: Names, Options: options247, Risk: 3},
+	{Name: "fswatch", Operands: Names, Options: options595},
+	{Name: "ftp", Style: POSIX, Options: options596, Risk: 14, Facts: Outside | Interactive, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options597, Shared: [][]Option{options598}, Equal: equal409, Facts: Outside},
 	{Name: "fusermount", Operands: Unread, Facts: Outside},
 	{Name: "fusermount3", Operands: Unread, Facts: Outside},
 	{Name: "xfs_growfs", Operands: Unread, Facts: Outside},
@@ -6944,60 +6953,58 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread, Facts: Outside},
 	{Name: "agetty", Operands: Unread, Facts: Outside},
 	{Name: "login", Operands: Unread, Facts: Outside},
-	{Name: "fzf", Options: options596, Shared: [][]Option{options8}, Facts: Interactive},
-	{Name: "gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Risk: 37, Prints: keys597, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options598, Subs: subs623, Risk: 83, Secrets: 3, Settings: settings624, Harmless: keys625, Prints: keys498, Variables: keys626, Also: also627, Facts: Outside, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options628, Risk: 5, Prints: keys536, Facts: Interpreter | Interactive, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options629, Subs: subs631, Risk: 84, Prints: keys632, Variables: keys633, Abbreviates: true},
+	{Name: "fzf", Options: options599, Shared: [][]Option{options8}, Facts: Interactive},
+	{Name: "gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options600, Subs: subs625, Risk: 83, Secrets: 3, Settings: settings626, Harmless: keys627, Prints: keys182, Variables: keys628, Also: also629, Facts: Outside, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options233, Risk: 5, Prints: keys182, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options630, Subs: subs632, Risk: 84, Prints: keys182, Variables: keys633, Abbreviates: true},
 	{Name: "getconf", Options: options634, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "getenforce", Options: options635},
 	{Name: "sestatus", Options: options635},
 	{Name: "runlevel", Options: options635},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Risk: 2, Facts: InShell, Special: "getopts"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options566, Special: "find"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options307}, Special: "gcc"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options568, Special: "find"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
 	{Name: "gh", Style: Exact, Operands: Unread, Options: options636, Subs: subs762, Risk: 85, Secrets: 14, Settings: settings763, Harmless: keys764, Prints: keys765, Variables: keys766, Ignored: keys767, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Special: "gh", Hosts: "github.com api.github.com"},
 	{Name: "ghc", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ghci", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runghc", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ginstall", Operands: Copy, Options: options770, Shared: [][]Option{options8}},
-	{Name: "git", Operands: Unread, Options: options771, Subs: subs904, Risk: 86, Secrets: 3, Prints: keys536, Aside: keys905, Also: also906, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "git", Operands: Unread, Options: options771, Subs: subs904, Risk: 86, Secrets: 3, Prints: keys182, Aside: keys905, Also: also906, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
 	{Name: "glab", Style: Exact, Operands: Unread, Options: options907, Risk: 87, Settings: settings908, Harmless: keys909, Variables: keys910, Facts: Outside},
 	{Name: "glances", Options: options911, Facts: Outside},
 	{Name: "gls", Operands: Names, Options: options912, Shared: [][]Option{options8}, Safe: true},
@@ -7039,7 +7046,7 @@ var programs = [...]Program{
 	{Name: "chamber", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "aws-vault", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "teller", Operands: Unread, Options: options198, Facts: Outside},
-	{Name: "gradle", Style: Exact, Options: options956, Risk: 5, Prints: keys536, Variables: keys957, Also: also958, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
+	{Name: "gradle", Style: Exact, Options: options956, Risk: 5, Prints: keys182, Variables: keys957, Also: also958, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
 	{Name: "gradlew", Style: Exact, Options: options956, Also: also959, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
 	{Name: "grealpath", Operands: Names, Options: options960, Shared: [][]Option{options8}, Safe: true},
 	{Name: "grep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
@@ -7050,30 +7057,30 @@ var programs = [...]Program{
 	{Name: "zfgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "bzgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "xzgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "grype", Style: Exact, Operands: Unread, Options: options962},
 	{Name: "syft", Style: Exact, Operands: Unread, Options: options962},
 	{Name: "gsed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Also: also964, Facts: Editor, Special: "sed"},
@@ -7085,7 +7092,7 @@ var programs = [...]Program{
 	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
 	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
 	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 36, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 36, Equal: equal408, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 36, Equal: equal409, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
@@ -7118,35 +7125,35 @@ var programs = [...]Program{
 	{Name: "chef-client", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "knife", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "guniq", Operands: InOut, Options: options977, Shared: [][]Option{options8}},
-	{Name: "gvim", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "cursor", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "subl", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "atom", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "gedit", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "kate", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "zed", Operands: Outputs, Options: options257, Facts: Outside},
-	{Name: "idea", Operands: Outputs, Options: options257, Facts: Outside},
+	{Name: "gvim", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "cursor", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "subl", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "atom", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "gedit", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "kate", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "zed", Operands: Outputs, Options: options259, Facts: Outside},
+	{Name: "idea", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "gwc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Safe: true},
 	{Name: "gzip", Operands: Outputs, Options: options979, Risk: 32, Variables: keys980, Beside: true},
 	{Name: "gunzip", Operands: Outputs, Options: options979, Risk: 32, Variables: keys980, Beside: true},
 	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options981, Risk: 3},
 	{Name: "hash", Style: POSIX, Operands: Names, Options: options982, Risk: 2, Facts: InShell, Special: "hash"},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
 	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options907, Risk: 92, Facts: Outside},
 	{Name: "hd", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Safe: true},
 	{Name: "hdiutil", Operands: Unread, Risk: 93},
 	{Name: "head", Operands: Reads, Options: options995, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "helm", Style: Exact, Operands: Unread, Options: options996, Subs: subs1013, Risk: 94, Secrets: 6, Variables: keys1014, Also: also1015, Facts: Outside, Inherit: true, Plugins: true},
 	{Name: "help", Style: POSIX, Options: options1016, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options577, Subs: subs584, Risk: 95, Facts: Outside, Inherit: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 95, Facts: Outside, Inherit: true},
 	{Name: "hexdump", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "hexyl", Operands: Reads, Options: options1017, Risk: 3},
-	{Name: "hg", Risk: 96, Settings: settings1018, Harmless: keys1019, Also: also1020, Wordless: true, Abbreviates: true},
+	{Name: "hg", Risk: 96, Settings: settings1018, Harmless: keys1019, Also: also1020, Facts: ObeysProject, Wordless: true, Abbreviates: true},
 	{Name: "history", Style: POSIX, Operands: Unread, Options: options1021, Risk: 97, Facts: InShell, Special: "history"},
-	{Name: "host", Options: options528, Risk: 3, Facts: NamesHosts},
-	{Name: "nslookup", Options: options528, Risk: 3, Facts: NamesHosts},
-	{Name: "getent", Options: options528, Risk: 3, Facts: NamesHosts},
+	{Name: "host", Options: options529, Risk: 3, Facts: NamesHosts},
+	{Name: "nslookup", Options: options529, Risk: 3, Facts: NamesHosts},
+	{Name: "getent", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "hostid", Shared: [][]Option{options8}, Safe: true},
 	{Name: "hostname", Operands: Unread, Options: options1022, Shared: [][]Option{options8}, Risk: 98, Special: "sets"},
 	{Name: "htop", Options: options1023, Risk: 3, Facts: Outside | Interactive},
@@ -7176,8 +7183,8 @@ var programs = [...]Program{
 	{Name: "inotifywatch", Operands: Names, Options: options1035},
 	{Name: "fsnotifywatch", Operands: Names, Options: options1035},
 	{Name: "install", Operands: Copy, Options: options770, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options325, Facts: InShell, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options325, Facts: InShell, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
 	{Name: "inv", Operands: Unread, Options: options1036, Also: also1037, Facts: TaskRunner, Workdir: true},
 	{Name: "invoke", Operands: Unread, Options: options1036, Also: also1038, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
 	{Name: "doit", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
@@ -7213,49 +7220,49 @@ var programs = [...]Program{
 	{Name: "procinfo", Operands: Unread, Options: options1039},
 	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options1040, Risk: 27, Ends: true},
 	{Name: "iotop", Options: options1041, Risk: 3, Facts: Outside},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1042, Subs: subs1046, Risk: 101, Prints: keys283, Facts: Outside, Abbreviates: true},
-	{Name: "ipcs", Options: options1047},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1042, Subs: subs1046, Risk: 101, Prints: keys1047, Facts: Outside, Abbreviates: true},
+	{Name: "ipcs", Options: options1048},
 	{Name: "ipmitool", Operands: Unread, Secrets: 5},
-	{Name: "iptables", Operands: Unread, Risk: 102, Prints: keys283, Facts: Outside},
-	{Name: "ipython", Operands: Unread, Options: options1048, Facts: Interpreter | Packaged},
-	{Name: "ipython3", Operands: Unread, Options: options1048, Facts: Interpreter | Packaged},
+	{Name: "iptables", Operands: Unread, Risk: 102, Prints: keys285, Facts: Outside},
+	{Name: "ipython", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
+	{Name: "ipython3", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
 	{Name: "isort", Operands: Outputs, Options: options76, Risk: 103, Facts: Editor | Packaged, Workdir: true},
 	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options65, Risk: 104, Facts: Outside},
 	{Name: "iwconfig", Operands: Unread, Facts: Outside},
-	{Name: "java", Style: Joined, Operands: Script, Options: options1049, Risk: 5, Prints: keys1050, Facts: Interpreter, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options1051, Risk: 37, Prints: keys1050, Here: true},
-	{Name: "jest", Options: options1052, Facts: Packaged, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options1053, Subs: subs1054, Settings: settings624, Harmless: keys1055, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options1056, Risk: 2, Facts: InShell, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options1057, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options1058, Risk: 105, Facts: Outside},
-	{Name: "jpeginfo", Operands: Reads, Options: options1059},
+	{Name: "java", Style: Joined, Operands: Script, Options: options1050, Risk: 5, Prints: keys1051, Facts: Interpreter, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options1052, Risk: 37, Prints: keys1051, Here: true},
+	{Name: "jest", Options: options1053, Facts: Packaged, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options1054, Subs: subs1055, Settings: settings626, Harmless: keys1056, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options1057, Risk: 2, Facts: InShell, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options1058, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options1059, Risk: 105, Facts: Outside},
+	{Name: "jpeginfo", Operands: Reads, Options: options1060},
 	{Name: "jq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Risk: 3, Secrets: 18, Special: "jq"},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1060, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options1060, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "jshint", Style: Exact, Operands: Reads, Options: options1061, Workdir: true},
-	{Name: "json.tool", Operands: InOut, Options: options1062},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options535, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jupyter", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "jupyter-lab", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "papermill", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "streamlit", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "gradio", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "chainlit", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "mlflow", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "tensorboard", Operands: Unread, Options: options1048, Facts: Packaged},
-	{Name: "just", Style: Exact, Options: options1063, Prints: keys345, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options1064, Subs: subs1143, Settings: settings1144, Equal: equal1145, Also: also1146, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options1064, Subs: subs1143, Settings: settings1144, Equal: equal1145, Also: also1146, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Also: also1152, Facts: Outside, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Settings: settings624, Harmless: keys1151, Also: also1152, Facts: Outside, Inherit: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1061, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options1061, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "jshint", Style: Exact, Operands: Reads, Options: options1062, Workdir: true},
+	{Name: "json.tool", Operands: InOut, Options: options1063},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jupyter", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "jupyter-lab", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "papermill", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "streamlit", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "gradio", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "chainlit", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "mlflow", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "tensorboard", Operands: Unread, Options: options1049, Facts: Packaged},
+	{Name: "just", Style: Exact, Options: options1064, Prints: keys285, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Also: also1153, Facts: Outside, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Also: also1153, Facts: Outside, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
@@ -7274,7 +7281,7 @@ var programs = [...]Program{
 	{Name: "opa", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "cosign", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "dive", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options65, Also: also1153, Facts: Outside},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options65, Also: also1154, Facts: Outside},
 	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "umoci", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
@@ -7283,34 +7290,34 @@ var programs = [...]Program{
 	{Name: "reboot", Operands: Unread, Risk: 100},
 	{Name: "halt", Operands: Unread, Risk: 100},
 	{Name: "poweroff", Operands: Unread, Risk: 100},
-	{Name: "kill", Style: Dash, Options: options1154, Shared: [][]Option{options595}, Risk: 106, Equal: equal408, Facts: InShell | Outside, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options1155, Shared: [][]Option{options595}, Risk: 107, Equal: equal408, Facts: Outside},
+	{Name: "kill", Style: Dash, Options: options1155, Shared: [][]Option{options598}, Risk: 106, Equal: equal409, Facts: InShell | Outside, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options1156, Shared: [][]Option{options598}, Risk: 107, Equal: equal409, Facts: Outside},
 	{Name: "killall5", Operands: Unread, Risk: 108},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Risk: 109, Settings: settings624, Harmless: keys1151, Facts: Outside, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 109, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
 	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options65, Risk: 110, Facts: Outside},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1064, Subs: subs1143, Risk: 111, Secrets: 19, Settings: settings1144, Equal: equal1145, Also: also1156, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options1064, Subs: subs1143, Risk: 111, Secrets: 19, Settings: settings1144, Equal: equal1145, Also: also1157, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 111, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1157, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 111, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1158, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options65, Risk: 112, Facts: Outside},
 	{Name: "kubens", Style: Exact, Operands: Unread, Options: options65, Risk: 112, Facts: Outside},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1158, Subs: subs1160, Risk: 5},
-	{Name: "last", Options: options1161, Risk: 3},
-	{Name: "lastb", Options: options1161},
-	{Name: "lastlog", Operands: Names, Options: options245, Risk: 113},
-	{Name: "latexmk", Style: Dash, Options: options1162, Workdir: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1159, Subs: subs1161, Risk: 5},
+	{Name: "last", Options: options1162, Risk: 3},
+	{Name: "lastb", Options: options1162},
+	{Name: "lastlog", Operands: Names, Options: options247, Risk: 113},
+	{Name: "latexmk", Style: Dash, Options: options1163, Workdir: true},
 	{Name: "launchctl", Operands: Unread, Risk: 114, Facts: Outside},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1163, Prints: keys1164, Special: "gcc"},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
 	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
 	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
 	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
@@ -7323,7 +7330,7 @@ var programs = [...]Program{
 	{Name: "ldapsearch", Risk: 116, Secrets: 20, Variables: keys1166, Facts: NamesHosts, Wordless: true},
 	{Name: "ldapwhoami", Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 117},
-	{Name: "ldd", Operands: Reads, Options: options202, Risk: 5, Facts: Interpreter, Special: "gcc"},
+	{Name: "ldd", Operands: Reads, Options: options203, Risk: 5, Facts: Interpreter, Special: "gcc"},
 	{Name: "lefthook", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "overcommit", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "lerna", Style: Exact, Options: options1170, Subs: subs1172, Also: also1173, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
@@ -7331,7 +7338,7 @@ var programs = [...]Program{
 	{Name: "less", Operands: Reads, Options: options1175, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
 	{Name: "lessecho", Operands: Reads, Options: options1175, Shared: [][]Option{options8}},
 	{Name: "let", Style: NoOpts, Risk: 2, Facts: InShell, Special: "let"},
-	{Name: "lftp", Style: POSIX, Options: options593, Secrets: 21, Facts: Outside, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options596, Secrets: 21, Facts: Outside, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options8}},
 	{Name: "linode-cli", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
 	{Name: "oci", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
@@ -7383,12 +7390,10 @@ var programs = [...]Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
 	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
 	{Name: "lipo", Risk: 119, Wordless: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options628, Prints: keys536, Stdin: true},
+	{Name: "littler", Style: POSIX, Operands: Script, Options: options4, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
 	{Name: "ln", Operands: Copy, Options: options1177, Shared: [][]Option{options8}, Risk: 37},
 	{Name: "locate", Operands: Names, Options: options1178, Risk: 3, Safe: true},
 	{Name: "loginctl", Operands: Unread, Risk: 120, Facts: Outside},
@@ -7406,13 +7411,12 @@ var programs = [...]Program{
 	{Name: "lspci", Options: options1186, Risk: 3},
 	{Name: "lsusb", Options: options1187, Risk: 3},
 	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1188, Risk: 36, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1189, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1189, Prints: keys632, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1189, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lvremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
 	{Name: "vgremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
 	{Name: "pvremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
@@ -7425,8 +7429,8 @@ var programs = [...]Program{
 	{Name: "unlz4", Operands: Outputs, Options: options1200, Beside: true},
 	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 125, Facts: Outside},
 	{Name: "madge", Style: Exact, Operands: Reads, Options: options1201, Workdir: true},
-	{Name: "make", Options: options1202, Risk: 5, Prints: keys536, Also: also1203, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "gmake", Options: options1202, Risk: 5, Prints: keys536, Also: also1204, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "make", Options: options1202, Risk: 5, Prints: keys182, Also: also1203, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "gmake", Options: options1202, Risk: 5, Prints: keys182, Also: also1204, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "man", Operands: Reads, Options: options1205, Shared: [][]Option{options8}, Risk: 3, Variables: keys1206, Facts: Interactive},
 	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1207, Risk: 2, Facts: InShell, Special: "mapfile"},
 	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1207, Risk: 2, Facts: InShell, Special: "mapfile"},
@@ -7448,12 +7452,12 @@ var programs = [...]Program{
 	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1212, Risk: 127},
 	{Name: "mediainfo", Operands: Reads, Options: options1213},
 	{Name: "meson", Operands: Unread, Subs: subs1220, Workdir: true},
-	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1064, Subs: subs1143, Settings: settings1144, Equal: equal1145, Also: also1146, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "micromamba", Operands: Unread, Options: options277, Subs: subs280, Settings: settings281, Harmless: keys282, Also: also285},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1147, Subs: subs1150, Risk: 128, Settings: settings624, Harmless: keys1151, Also: also1221, Facts: Outside, Inherit: true},
+	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "micromamba", Operands: Unread, Options: options279, Subs: subs282, Settings: settings283, Harmless: keys284, Also: also287},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 128, Settings: settings626, Harmless: keys1152, Also: also1221, Facts: Outside, Inherit: true},
 	{Name: "mise", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
 	{Name: "rtx", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1235, Prints: keys536, Workdir: true},
+	{Name: "mix", Subs: subs1235, Prints: keys572, Workdir: true},
 	{Name: "mkdir", Operands: Writes, Options: options1236, Shared: [][]Option{options8}, Risk: 37},
 	{Name: "mke2fs", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
 	{Name: "mkfs.ext2", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
@@ -7534,9 +7538,9 @@ var programs = [...]Program{
 	{Name: "mvn", Options: options1254, Risk: 5, Variables: keys1255, Also: also1256, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
 	{Name: "mvnw", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
 	{Name: "mvnd", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1258, Prints: keys345, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1259, Risk: 48, Secrets: 22, Prints: keys1260, Variables: keys1261, Also: also1262, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1259, Risk: 48, Secrets: 22, Prints: keys1260, Variables: keys1261, Also: also1263, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mypy", Operands: Reads, Options: options1258, Prints: keys285, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1259, Risk: 48, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1261, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1259, Risk: 48, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1262, Facts: Outside | Interactive, Stdin: true},
 	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1208}, Risk: 133, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1208}, Risk: 37, Secrets: 22, Facts: Outside},
 	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 68, Secrets: 22, Facts: Outside},
@@ -7544,20 +7548,20 @@ var programs = [...]Program{
 	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1208}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1264},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1265},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1265},
+	{Name: "namei", Operands: Names, Options: options1263},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1264},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1264},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1266, Risk: 14, Prints: keys947},
-	{Name: "netcat", Options: options1266, Risk: 14, Prints: keys947, Also: also1267},
-	{Name: "ncat", Options: options1266, Risk: 14, Prints: keys947, Also: also1267},
-	{Name: "nc.openbsd", Options: options1266},
-	{Name: "nc.traditional", Options: options1266},
-	{Name: "ncdu", Operands: Unread, Options: options531},
-	{Name: "gdu", Operands: Unread, Options: options531},
-	{Name: "dua", Operands: Unread, Options: options531},
+	{Name: "nc", Options: options1265, Risk: 14, Prints: keys1266},
+	{Name: "netcat", Options: options1265, Risk: 14, Prints: keys1266, Also: also1267},
+	{Name: "ncat", Options: options1265, Risk: 14, Prints: keys1266, Also: also1267},
+	{Name: "nc.openbsd", Options: options1265},
+	{Name: "nc.traditional", Options: options1265},
+	{Name: "ncdu", Operands: Unread, Options: options534},
+	{Name: "gdu", Operands: Unread, Options: options534},
+	{Name: "dua", Operands: Unread, Options: options534},
 	{Name: "nethogs", Options: options1268, Facts: Outside},
 	{Name: "netplan", Risk: 134, Facts: Outside, Wordless: true},
 	{Name: "netstat", Options: options1269, Risk: 3, Facts: Outside},
@@ -7675,199 +7679,199 @@ var programs = [...]Program{
 	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "solana", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 137, Prints: keys182, Facts: Outside},
+	{Name: "nft", Operands: Unread, Risk: 137, Prints: keys1270, Facts: Outside},
 	{Name: "nginx", Risk: 138, Wordless: true},
 	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1241, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1270, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1271, Risk: 5, Also: also1272, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1271, Risk: 5, Also: also1273, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1275, Settings: settings1276, Harmless: keys1277, Variables: keys1278},
-	{Name: "nix-shell", Operands: Script, Options: options1279, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1280, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options202, Risk: 3, Variables: keys1281, Special: "gcc"},
-	{Name: "objdump", Operands: Reads, Options: options202, Risk: 3, Variables: keys1281, Special: "gcc"},
-	{Name: "readelf", Operands: Reads, Options: options202, Risk: 3, Variables: keys1281, Special: "gcc"},
-	{Name: "size", Operands: Reads, Options: options202, Risk: 3, Variables: keys1281, Special: "gcc"},
-	{Name: "otool", Operands: Reads, Options: options202, Risk: 3, Variables: keys1281, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1282, Risk: 14, Prints: keys345, Facts: Outside},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1271, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1272, Risk: 5, Also: also1273, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1272, Risk: 5, Also: also1274, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1276, Settings: settings1277, Harmless: keys1278, Variables: keys1279},
+	{Name: "nix-shell", Operands: Script, Options: options1280, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1281, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
+	{Name: "nmap", Style: Joined, Options: options1283, Risk: 14, Prints: keys285, Facts: Outside},
 	{Name: "nmcli", Operands: Unread, Risk: 139, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1283, Risk: 5, Prints: keys536, Variables: keys1284, Also: also1285, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1283, Risk: 5, Prints: keys536, Variables: keys1284, Also: also1286, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1283, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1287, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1286, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1287, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1284, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1288, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1039, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1288, Subs: subs1295, Risk: 140, Variables: keys1296, Also: also1297, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1298, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1298, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options249, Subs: subs252, Risk: 28, Secrets: 3, Settings: settings253, Harmless: keys254, Prints: keys632, Aside: keys255, Offline: keys256, Also: also1299, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "npm-run-all", Options: options1300, Also: also276, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1300, Also: also276, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1300, Also: also276, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1300, Also: also276, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1301, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1302, Risk: 5, Prints: keys632, Also: also1303, Ends: true, Workdir: true, Registry: "npm"},
-	{Name: "nr", Also: also276, Wordless: true},
-	{Name: "wsrun", Also: also276, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1304, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1289, Subs: subs1296, Risk: 140, Variables: keys1297, Also: also1298, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1299, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1299, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options251, Subs: subs254, Risk: 28, Secrets: 3, Settings: settings255, Harmless: keys256, Prints: keys182, Aside: keys257, Offline: keys258, Also: also1300, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "npm-run-all", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1302, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1303, Risk: 5, Prints: keys182, Also: also1304, Ends: true, Workdir: true, Registry: "npm"},
+	{Name: "nr", Also: also278, Wordless: true},
+	{Name: "wsrun", Also: also278, Wordless: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1305, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 141, Facts: NamesHosts, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1305, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1306, Also: also1307, Wordless: true, Registry: "nuget"},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1308, Ends: true},
-	{Name: "numfmt", Options: options1309, Shared: [][]Option{options8}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options245, Risk: 142},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1307, Also: also1308, Wordless: true, Registry: "nuget"},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1309, Ends: true},
+	{Name: "numfmt", Options: options1310, Shared: [][]Option{options8}, Safe: true},
+	{Name: "nvidia-smi", Operands: Names, Options: options247, Risk: 142},
 	{Name: "nvme", Operands: Unread, Risk: 143},
-	{Name: "nvtop", Operands: Unread, Options: options1310},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1311, Prints: keys1312, Ends: true, Stdin: true},
+	{Name: "nvtop", Operands: Unread, Options: options1311},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1312, Prints: keys1313, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options945, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1313, Subs: subs1317, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1313, Subs: subs1317, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1318},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1324, Risk: 144, Secrets: 27, Also: also1325},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1326, Subs: subs1336, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1319},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1325, Risk: 144, Secrets: 27, Also: also1326},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1337, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1341, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1338, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1342, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 145, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1342, Prints: keys536},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1343, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "pandoc", Operands: Reads, Options: options1343, Prints: keys182},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1344, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
 	{Name: "parted", Operands: Unread, Risk: 146},
-	{Name: "paste", Operands: Reads, Options: options1344, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1345, Shared: [][]Option{options8}, Risk: 147, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1346, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1347},
-	{Name: "pbzip2", Operands: Outputs, Options: options200, Beside: true},
-	{Name: "lbzip2", Operands: Outputs, Options: options200, Beside: true},
-	{Name: "lzop", Operands: Outputs, Options: options200, Beside: true},
-	{Name: "lrzip", Operands: Outputs, Options: options200, Beside: true},
-	{Name: "pcre2grep", Operands: Code, Options: options1348, Shared: [][]Option{options1349}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1350, Shared: [][]Option{options1349}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options231}, Subs: subs1356, Risk: 148, Facts: Outside},
+	{Name: "paste", Operands: Reads, Options: options1345, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1346, Shared: [][]Option{options8}, Risk: 147, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1347, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1348},
+	{Name: "pbzip2", Operands: Outputs, Options: options201, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options201, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options201, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options201, Beside: true},
+	{Name: "pcre2grep", Operands: Code, Options: options1349, Shared: [][]Option{options1350}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1351, Shared: [][]Option{options1350}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1357, Risk: 148, Facts: Outside},
 	{Name: "pctrestore", Risk: 68, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1357},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1358, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1359},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys1360, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys1360, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys1360, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings271, Harmless: keys992, Offline: keys1360, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1366},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1367, Risk: 5, Prints: keys536, Variables: keys1368, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1367, Risk: 5, Prints: keys536, Variables: keys1368, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1367, Risk: 5, Prints: keys536, Variables: keys1368, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1367, Risk: 5, Prints: keys536, Variables: keys1368, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1367, Risk: 5, Prints: keys536, Variables: keys1368, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "pg_dump", Options: options529, Risk: 37},
-	{Name: "pg_dumpall", Options: options529, Risk: 37},
-	{Name: "pg_basebackup", Options: options529, Risk: 37},
-	{Name: "vacuumdb", Options: options529, Risk: 37},
-	{Name: "reindexdb", Options: options529, Risk: 37},
-	{Name: "createdb", Options: options529, Risk: 37},
-	{Name: "createuser", Options: options529, Risk: 37},
-	{Name: "initdb", Options: options529, Risk: 37},
-	{Name: "pg_isready", Options: options529, Risk: 3, Facts: NamesHosts},
-	{Name: "pg_lsclusters", Options: options529, Risk: 3, Facts: NamesHosts},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1358},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1359, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1360},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1367},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pg_dump", Options: options530, Risk: 37},
+	{Name: "pg_dumpall", Options: options530, Risk: 37},
+	{Name: "pg_basebackup", Options: options530, Risk: 37},
+	{Name: "vacuumdb", Options: options530, Risk: 37},
+	{Name: "reindexdb", Options: options530, Risk: 37},
+	{Name: "createdb", Options: options530, Risk: 37},
+	{Name: "createuser", Options: options530, Risk: 37},
+	{Name: "initdb", Options: options530, Risk: 37},
+	{Name: "pg_isready", Options: options530, Risk: 3, Facts: NamesHosts},
+	{Name: "pg_lsclusters", Options: options530, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_resetwal", Risk: 68, Wordless: true},
-	{Name: "pg_restore", Options: options529, Risk: 149},
-	{Name: "pgbench", Options: options529, Facts: Outside},
-	{Name: "clusterdb", Options: options529, Facts: Outside},
-	{Name: "pg_ctl", Options: options529, Facts: Outside},
-	{Name: "pg_ctlcluster", Options: options529, Facts: Outside},
-	{Name: "pgrep", Options: options1369, Shared: [][]Option{options595}, Risk: 3, Equal: equal408, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1370, Risk: 5, Prints: keys536, Also: also1371, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1370, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1372, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1373},
-	{Name: "pidwait", Options: options1374, Shared: [][]Option{options595}, Equal: equal408, Facts: Outside},
+	{Name: "pg_restore", Options: options530, Risk: 149},
+	{Name: "pgbench", Options: options530, Facts: Outside},
+	{Name: "clusterdb", Options: options530, Facts: Outside},
+	{Name: "pg_ctl", Options: options530, Facts: Outside},
+	{Name: "pg_ctlcluster", Options: options530, Facts: Outside},
+	{Name: "pgrep", Options: options1370, Shared: [][]Option{options598}, Risk: 3, Equal: equal409, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1371, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1374},
+	{Name: "pidwait", Options: options1375, Shared: [][]Option{options598}, Equal: equal409, Facts: Outside},
 	{Name: "pigz", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "uncompress", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "ping", Options: options1375, Risk: 150, Facts: NamesHosts},
-	{Name: "ping6", Options: options1375},
-	{Name: "arping", Options: options1375},
-	{Name: "fping", Options: options1375},
-	{Name: "pinky", Options: options1376, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1377, Subs: subs1385, Risk: 151, Secrets: 3, Settings: settings624, Harmless: keys1386, Prints: keys345, Offline: keys1387, Variables: keys1388, Ignored: keys1389, Also: also1390, Facts: Packaged, Inherit: true, Registry: "pip"},
-	{Name: "pip2", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.8", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.9", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.10", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.11", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.12", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.13", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3.14", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip.exe", Operands: Unread, Options: options1377, Subs: subs1385, Settings: settings624, Harmless: keys1386, Offline: keys1387, Inherit: true, Registry: "pip"},
-	{Name: "pip3", Operands: Unread, Options: options1377, Subs: subs1385, Risk: 151, Settings: settings624, Harmless: keys1386, Offline: keys1387, Also: also1391, Inherit: true, Registry: "pip"},
-	{Name: "pipx", Operands: Unread, Options: options1392, Subs: subs1396, Risk: 151},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1397, Risk: 40, Ends: true},
+	{Name: "ping", Options: options1376, Risk: 150, Facts: NamesHosts},
+	{Name: "ping6", Options: options1376},
+	{Name: "arping", Options: options1376},
+	{Name: "fping", Options: options1376},
+	{Name: "pinky", Options: options1377, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 151, Secrets: 3, Settings: settings626, Harmless: keys1387, Prints: keys285, Offline: keys1388, Variables: keys1389, Ignored: keys1390, Also: also1391, Facts: Packaged, Inherit: true, Registry: "pip"},
+	{Name: "pip2", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.8", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.9", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.10", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.11", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.12", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.13", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3.14", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip.exe", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
+	{Name: "pip3", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 151, Settings: settings626, Harmless: keys1387, Offline: keys1388, Also: also1392, Inherit: true, Registry: "pip"},
+	{Name: "pipx", Operands: Unread, Options: options1393, Subs: subs1397, Risk: 151},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1398, Risk: 40, Ends: true},
 	{Name: "pkgutil", Risk: 152, Wordless: true},
-	{Name: "pkill", Options: options1374, Shared: [][]Option{options595}, Risk: 37, Equal: equal408, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1400, Facts: Packaged, Workdir: true},
+	{Name: "pkill", Options: options1375, Shared: [][]Option{options598}, Risk: 37, Equal: equal409, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1401, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1178, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1178, Safe: true},
 	{Name: "plutil", Risk: 153, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1401, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1402},
-	{Name: "pnpm", Style: Exact, Options: options1403, Subs: subs1408, Risk: 154, Secrets: 3, Settings: settings1409, Harmless: keys1410, Aside: keys1411, Offline: keys1412, Variables: keys1413, Also: also1414, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1415, Also: also1416, Ends: true, Workdir: true, Registry: "npm pnpm"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options504, Subs: subs505, Risk: 155, Also: also1417, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Risk: 156, Secrets: 29, Settings: settings271, Harmless: keys992, Offline: keys1418, Variables: keys1419, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1420, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1421, Shared: [][]Option{options8}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1167, Subs: subs1169, Prints: keys345, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prek", Operands: Unread, Options: options1167, Subs: subs1169, Prints: keys345, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1422, Prints: keys536, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1423, Facts: InShell, Special: "echo"},
-	{Name: "printenv", Options: options1424, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1425, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1426, Risk: 36, Ends: true},
+	{Name: "pmap", Operands: Names, Options: options1402, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1403},
+	{Name: "pnpm", Style: Exact, Options: options1404, Subs: subs1409, Risk: 154, Secrets: 3, Settings: settings1410, Harmless: keys1411, Aside: keys1412, Offline: keys1413, Variables: keys1414, Also: also1415, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1416, Also: also1417, Ends: true, Workdir: true, Registry: "npm pnpm"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 155, Also: also1418, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Risk: 156, Secrets: 29, Settings: settings273, Harmless: keys992, Offline: keys1419, Variables: keys1420, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1422, Shared: [][]Option{options8}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1167, Subs: subs1169, Prints: keys285, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prek", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prettier", Operands: Reads, Options: options1423, Prints: keys182, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1424, Facts: InShell, Special: "echo"},
+	{Name: "printenv", Options: options1425, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1426, Risk: 3, Facts: InShell, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1427, Risk: 36, Ends: true},
 	{Name: "profiles", Risk: 157, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1427, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1428, Prints: keys1429},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1428, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1429, Prints: keys1266},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
 	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
 	{Name: "ps", Style: Bundle, Options: options1431, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
@@ -7875,31 +7879,31 @@ var programs = [...]Program{
 	{Name: "psql", Options: options1432, Risk: 48, Variables: keys1433, Facts: Outside | Interactive, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1434, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1241, Risk: 158, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1420, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1435},
-	{Name: "pve-firewall", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 159, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 160},
-	{Name: "pveceph", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 161, Facts: Outside},
+	{Name: "pve-firewall", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 159, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 160},
+	{Name: "pveceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 161, Facts: Outside},
 	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1438, Risk: 162, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 163, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 163, Facts: Outside},
-	{Name: "pvereport", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 3},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options231}, Subs: subs1441, Risk: 164, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 165, Facts: Outside},
-	{Name: "pvesr", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pmxcfs", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pvedaemon", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pveproxy", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pvestatd", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "rados", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "crm", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pcs", Style: Joined, Options: options230, Shared: [][]Option{options231}},
-	{Name: "pvesubscription", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 166},
-	{Name: "pveum", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 167, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 168},
+	{Name: "pvenode", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 163, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 163, Facts: Outside},
+	{Name: "pvereport", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1441, Risk: 164, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 165, Facts: Outside},
+	{Name: "pvesr", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pmxcfs", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pvedaemon", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pveproxy", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pvestatd", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "rados", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "crm", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pcs", Style: Joined, Options: options231, Shared: [][]Option{options232}},
+	{Name: "pvesubscription", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 166},
+	{Name: "pveum", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 167, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 168},
 	{Name: "pwd", Style: POSIX, Options: options1442, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1443},
 	{Name: "compileall", Operands: Outputs, Options: options1443},
@@ -7938,32 +7942,32 @@ var programs = [...]Program{
 	{Name: "basedpyright", Operands: Reads, Options: options1451, Facts: Packaged, Workdir: true},
 	{Name: "pytest", Options: options1452, Settings: settings1453, Harmless: keys1454, Variables: keys1455, Also: also1456, Facts: Packaged, Workdir: true, Special: "pytest"},
 	{Name: "py.test", Options: options1452, Settings: settings1453, Harmless: keys1454, Variables: keys1455, Also: also1457, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys345, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options231}, Subs: subs1463, Risk: 148, Also: also1464, Facts: Outside},
-	{Name: "qmrestore", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 68, Facts: Outside},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options558, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1463, Risk: 148, Also: also1464, Facts: Outside},
+	{Name: "qmrestore", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 68, Facts: Outside},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options560, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1310, Subs: subs1466, Workdir: true},
+	{Name: "radon", Operands: Unread, Options: options1311, Subs: subs1466, Workdir: true},
 	{Name: "rails", Options: options1467, Subs: subs1470, Also: also1471, Workdir: true, Abbreviates: true},
-	{Name: "railway", Style: Exact, Operands: Unread, Options: options577, Subs: subs584, Facts: Outside, Inherit: true},
+	{Name: "railway", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Facts: Outside, Inherit: true},
 	{Name: "rake", Options: options1472, Also: also1473, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
 	{Name: "raku", Style: POSIX, Operands: Script, Options: options1474, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1474, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
-	{Name: "rbd", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 169, Facts: Outside},
+	{Name: "rbd", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 169, Facts: Outside},
 	{Name: "rc-service", Operands: Unread, Also: also1475, Facts: Outside},
 	{Name: "invoke-rc.d", Operands: Unread, Also: also1475, Facts: Outside},
 	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1476, Subs: subs1478, Risk: 170, Variables: keys1479, Facts: Outside},
@@ -7971,15 +7975,15 @@ var programs = [...]Program{
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1480, Risk: 2, Facts: InShell, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1481, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options960, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1482, Risk: 171, Secrets: 31, Prints: keys1483, Variables: keys1484, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1202, Also: also1485, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1202, Also: also1485, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1202, Also: also1485, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "redis-cli", Options: options1482, Risk: 171, Secrets: 31, Variables: keys1483, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 37, Wordless: true},
 	{Name: "repoquery", Risk: 172, Wordless: true},
-	{Name: "resolvectl", Options: options528, Risk: 173, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1486, Subs: subs1490, Facts: Outside, Inherit: true},
-	{Name: "rev", Operands: Reads, Options: options260, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "resolvectl", Options: options529, Risk: 173, Facts: Outside | NamesHosts},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1485, Subs: subs1489, Facts: Outside, Inherit: true},
+	{Name: "rev", Operands: Reads, Options: options262, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "ineffassign", Style: Dash, Operands: Unread, Workdir: true},
@@ -8004,34 +8008,35 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1491, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1490, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1492},
-	{Name: "del", Operands: Outputs, Options: options1492},
-	{Name: "trash", Operands: Outputs, Options: options1492},
-	{Name: "trash-put", Operands: Outputs, Options: options1492},
-	{Name: "del-cli", Operands: Outputs, Options: options1492},
-	{Name: "shx", Operands: Outputs, Options: options1492},
-	{Name: "cpx", Operands: Outputs, Options: options1492},
-	{Name: "cpy", Operands: Outputs, Options: options1492},
-	{Name: "ncp", Operands: Outputs, Options: options1492},
-	{Name: "mkdirp", Operands: Outputs, Options: options1492},
-	{Name: "copyfiles", Operands: Outputs, Options: options1492},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1492},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1491},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1493, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1494, Shared: [][]Option{options8}, Risk: 174, Also: also1495},
-	{Name: "grm", Operands: Writes, Options: options1494, Shared: [][]Option{options8}, Risk: 174, Also: also1496},
-	{Name: "rmdir", Operands: Writes, Options: options1497, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1498, Workdir: true},
+	{Name: "rimraf", Operands: Outputs, Options: options1491},
+	{Name: "del", Operands: Outputs, Options: options1491},
+	{Name: "trash", Operands: Outputs, Options: options1491},
+	{Name: "trash-put", Operands: Outputs, Options: options1491},
+	{Name: "del-cli", Operands: Outputs, Options: options1491},
+	{Name: "shx", Operands: Outputs, Options: options1491},
+	{Name: "cpx", Operands: Outputs, Options: options1491},
+	{Name: "cpy", Operands: Outputs, Options: options1491},
+	{Name: "ncp", Operands: Outputs, Options: options1491},
+	{Name: "mkdirp", Operands: Outputs, Options: options1491},
+	{Name: "copyfiles", Operands: Outputs, Options: options1491},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1491},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1490},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 174, Also: also1494},
+	{Name: "grm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 174, Also: also1495},
+	{Name: "rmdir", Operands: Writes, Options: options1496, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1497, Workdir: true},
 	{Name: "route", Operands: Unread, Risk: 175, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 176},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options233, Prints: keys1498, Stdin: true},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1499, Workdir: true},
 	{Name: "rstcheck", Operands: Reads, Options: options1500, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1318, Risk: 177, Prints: keys283},
+	{Name: "rsync", Operands: Transfer, Options: options1319, Risk: 177, Prints: keys285},
 	{Name: "rubocop", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "standardrb", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "reek", Operands: Reads, Options: options1501, Workdir: true},
@@ -8048,22 +8053,24 @@ var programs = [...]Program{
 	{Name: "fasterer", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "flog", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "flay", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1060, Risk: 5, Prints: keys536, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1502, Subs: subs1506, Risk: 178, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
 	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1507, Risk: 40, Ends: true, Stdin: true},
 	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1508, Shared: [][]Option{options8}, Risk: 33, Ends: true},
+	{Name: "runghc", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1509, Risk: 40, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1241, Also: also276, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1241, Also: also278, Workdir: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1510, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1511, Facts: Editor},
 	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1512, Subs: subs1516, Risk: 179, Settings: settings1517, Variables: keys1518, Also: also1519},
 	{Name: "s3cmd", Risk: 180, Variables: keys1520, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1271, Workdir: true, Obeys: "build.ninja"},
+	{Name: "samu", Operands: Unread, Options: options1272, Workdir: true, Obeys: "build.ninja"},
 	{Name: "sar", Risk: 181, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
@@ -8124,23 +8131,19 @@ var programs = [...]Program{
 	{Name: "garden", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "scp", Operands: Transfer, Options: options1522, Risk: 183, Facts: Outside, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1523, Prints: keys1524, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1523, Prints: keys1524, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1523, Prints: keys1524, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1523, Prints: keys1524, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1523, Prints: keys1524, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1525, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1526},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options200, Prints: keys499, Facts: Outside | Interactive, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1523, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1524},
 	{Name: "scutil", Operands: Unread, Risk: 184, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1527, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1525, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 185, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Risk: 186, Also: also1528, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1529, Subs: subs1530, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1531, Facts: Outside},
-	{Name: "seq", Options: options1532, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 187, Also: also1533, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
-	{Name: "set", Style: POSIX, Options: options1534, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Subs: subs1535, Risk: 36, Ends: true},
+	{Name: "sed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Risk: 186, Also: also1526, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1527, Subs: subs1528, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1529, Facts: Outside},
+	{Name: "seq", Options: options1530, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 187, Also: also1531, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "set", Style: POSIX, Options: options1532, Risk: 2, Facts: InShell, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Subs: subs1533, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 136},
 	{Name: "userdel", Operands: Unread, Risk: 136},
 	{Name: "groupadd", Operands: Unread, Risk: 136},
@@ -8154,144 +8157,144 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 136},
 	{Name: "addgroup", Operands: Unread, Risk: 136},
 	{Name: "delgroup", Operands: Unread, Risk: 136},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1536, Facts: InShell},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1536, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1537, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1538, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1535, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1536, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 188},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1539, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1537, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options872, Risk: 136, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 189},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1540, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1541, Prints: keys1542, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1543, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1544, Shared: [][]Option{options8}, Risk: 68},
-	{Name: "shuf", Operands: Reads, Options: options1545, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 190, Also: also1546},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1538, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1539, Prints: keys1540, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1541, Risk: 2, Facts: InShell, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1542, Shared: [][]Option{options8}, Risk: 68},
+	{Name: "shuf", Operands: Reads, Options: options1543, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 190, Also: also1544},
 	{Name: "sips", Risk: 191, Wordless: true},
 	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 192, Secrets: 33, Facts: Outside},
-	{Name: "slabtop", Options: options1547},
-	{Name: "sleep", Options: options1548, Shared: [][]Option{options8}, Risk: 193, Safe: true},
+	{Name: "slabtop", Options: options1545},
+	{Name: "sleep", Options: options1546, Shared: [][]Option{options8}, Risk: 193, Safe: true},
 	{Name: "smartctl", Operands: Unread, Risk: 194},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 195, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options907, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1549, Risk: 14, Prints: keys283},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1550, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1547, Risk: 14, Prints: keys1548},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1549, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options966, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 196},
-	{Name: "sphinx-build", Operands: InOut, Options: options1551, Workdir: true},
+	{Name: "sphinx-build", Operands: InOut, Options: options1550, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Risk: 37, Here: true},
-	{Name: "sponge", Operands: Fills, Options: options1552, Shared: [][]Option{options8}, Facts: Editor},
+	{Name: "sponge", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Facts: Editor},
 	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 197, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1553, Subs: subs1556, Inherit: true, Workdir: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1557, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1557, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1557, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1557, Risk: 48, Prints: keys1050, Variables: keys1558, Facts: Interactive, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1557, Risk: 48, Prints: keys1050, Variables: keys1558, Facts: Interactive, Stdin: true},
+	{Name: "sqlfluff", Operands: Unread, Options: options1552, Subs: subs1555, Inherit: true, Workdir: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 48, Prints: keys1051, Variables: keys533, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 68, Wordless: true},
 	{Name: "ss", Options: options1269, Risk: 198, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1559, Risk: 14, Prints: keys1260, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1560, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1561, Ends: true},
-	{Name: "ssh-copy-id", Options: options1562, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1563, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1564, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1565, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1566},
-	{Name: "stat", Operands: Names, Options: options1567, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1568, Prints: keys1569, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1570, Risk: 27, Ends: true, Plain: true},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1556, Risk: 14, Prints: keys1557, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1558, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1559, Ends: true},
+	{Name: "ssh-copy-id", Options: options1560, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1561, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1562, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1563, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1564},
+	{Name: "stat", Operands: Names, Options: options1565, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1566, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1567, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options65, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1571, Risk: 5, Prints: keys345, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1572, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1573, Shared: [][]Option{options8}},
-	{Name: "stubgen", Operands: Reads, Options: options1574, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1575, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1576, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options532, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1577, Risk: 40},
-	{Name: "svgo", Operands: Outputs, Options: options1578, Workdir: true},
-	{Name: "svn", Risk: 199, Settings: settings1579, Also: also1580, Wordless: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1568, Risk: 5, Prints: keys285, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1569, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1570, Shared: [][]Option{options8}},
+	{Name: "stubgen", Operands: Reads, Options: options1571, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1572, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1573, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1574, Risk: 40},
+	{Name: "svgo", Operands: Outputs, Options: options1575, Workdir: true},
+	{Name: "svn", Risk: 199, Settings: settings1576, Also: also1577, Wordless: true},
 	{Name: "sw_vers", Operands: Unread, Options: options1039, Risk: 200},
 	{Name: "system_profiler", Operands: Unread, Options: options1039, Risk: 200},
 	{Name: "vm_stat", Operands: Unread, Options: options1039, Risk: 200},
 	{Name: "swapon", Operands: Unread, Risk: 201},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1581, Subs: subs1583, Prints: keys1584, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1585, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1578, Subs: subs1580, Prints: keys1581, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1582, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sysctl", Operands: Unread, Risk: 202},
-	{Name: "systemctl", Operands: Unread, Options: options1586, Subs: subs1587, Risk: 203, Settings: settings1588, Variables: keys1589, Ignored: keys1590, Also: also1591, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemctl", Operands: Unread, Options: options1583, Subs: subs1584, Risk: 203, Settings: settings1585, Variables: keys1586, Ignored: keys1587, Also: also1588, Facts: Outside, Inherit: true, Suffix: ".service"},
 	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 204, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1592, Risk: 36, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1589, Risk: 36, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 40, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1593, Risk: 5, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1590, Risk: 5, Ends: true},
 	{Name: "systemd-tmpfiles", Risk: 205, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1594, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1595, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Risk: 206, Prints: keys1596, Also: also1597, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1598, Also: also1599, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1598, Also: also1600, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1601, Risk: 27, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1592, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Risk: 206, Prints: keys1593, Also: also1594, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1595, Also: also1596, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1595, Also: also1597, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1598, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1602, Risk: 207, Prints: keys947, Facts: Outside},
-	{Name: "tee", Operands: Fills, Options: options1552, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1603, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1326, Subs: subs1336, Risk: 208, Variables: keys1604, Ignored: keys1605, Also: also1606, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1326, Subs: subs1336, Risk: 208, Variables: keys1604, Ignored: keys1605, Also: also1607, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1326, Subs: subs1336, Risk: 209, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1599, Risk: 207, Prints: keys1266, Facts: Outside},
+	{Name: "tee", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1600, Risk: 14, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 208, Variables: keys1601, Ignored: keys1602, Also: also1603, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 208, Variables: keys1601, Ignored: keys1602, Also: also1604, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1608, Workdir: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1189, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1605, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
-	{Name: "tiffinfo", Operands: Reads, Options: options1609},
+	{Name: "tiffinfo", Operands: Reads, Options: options1606},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 27, Ends: true, Plain: true},
 	{Name: "timedatectl", Operands: Unread, Risk: 163, Facts: Outside},
 	{Name: "hostnamectl", Operands: Unread, Risk: 163, Facts: Outside},
 	{Name: "localectl", Operands: Unread, Risk: 163, Facts: Outside},
 	{Name: "networkctl", Operands: Unread, Risk: 163, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1610},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 27, Equal: equal408, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options1607},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 27, Equal: equal409, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "tload", Operands: Outputs, Options: options1611, Risk: 4},
+	{Name: "tload", Operands: Outputs, Options: options1608, Risk: 4},
 	{Name: "tmutil", Operands: Unread, Risk: 210, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1612, Subs: subs1615, Prints: keys1260, Variables: keys1616, Also: also1617, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
-	{Name: "tnftp", Style: POSIX, Options: options593, Facts: Outside, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options593, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1618, Risk: 3},
-	{Name: "top", Options: options1619, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1620, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1620, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1621, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "tox", Options: options1622, Subs: subs1623, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1624, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1625, Ends: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1609, Subs: subs1612, Prints: keys1557, Variables: keys1613, Also: also1614, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tnftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
+	{Name: "tokei", Operands: Reads, Options: options1615, Risk: 3},
+	{Name: "top", Options: options1616, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1618, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "tox", Options: options1619, Subs: subs1620, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1621, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1622, Ends: true},
 	{Name: "traceroute", Options: options1245, Risk: 3, Facts: NamesHosts},
 	{Name: "tracepath", Options: options1245, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1626, Risk: 37, Facts: InShell, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1627, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1623, Risk: 37, Facts: InShell, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1624, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 211},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Fills, Options: options1628, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "truncate", Operands: Fills, Options: options1625, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8303,148 +8306,148 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1629, Prints: keys536, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1629, Prints: keys536, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1629, Prints: keys536, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1630, Prints: keys536, Facts: Outside},
-	{Name: "dumpcap", Options: options1630, Prints: keys536, Facts: Outside},
-	{Name: "rawshark", Options: options1630, Prints: keys536, Facts: Outside},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1626, Prints: keys182, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1627, Prints: keys182, Facts: Outside},
+	{Name: "dumpcap", Options: options1627, Prints: keys182, Facts: Outside},
+	{Name: "rawshark", Options: options1627, Prints: keys182, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options535, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1631, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
+	{Name: "tty", Options: options1628, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 212},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1241, Also: also1632, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1633, Subs: subs1636, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1637, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1241, Also: also1629, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1630, Subs: subs1633, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1634, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 213},
-	{Name: "ufw", Operands: Unread, Risk: 214, Prints: keys1638, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1639, Shared: [][]Option{options8}},
-	{Name: "ug", Operands: PatternTree, Options: options1639, Shared: [][]Option{options8}},
-	{Name: "ulimit", Style: POSIX, Options: options1640, Risk: 2, Facts: InShell},
-	{Name: "umask", Style: POSIX, Options: options1641, Risk: 2, Facts: InShell},
+	{Name: "ufw", Operands: Unread, Risk: 214, Prints: keys1635, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
+	{Name: "ug", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
+	{Name: "ulimit", Style: POSIX, Options: options1637, Risk: 2, Facts: InShell},
+	{Name: "umask", Style: POSIX, Options: options1638, Risk: 2, Facts: InShell},
 	{Name: "umount", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 40, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1642, Risk: 2, Facts: InShell},
-	{Name: "uname", Options: options1643, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1639, Risk: 2, Facts: InShell},
+	{Name: "uname", Options: options1640, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options977, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1644, Workdir: true},
+	{Name: "unittest", Options: options1641, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 68},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1645, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1646, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1647, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1647, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1647, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1647, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1647, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1648, Risk: 215, Secrets: 5, Variables: keys1649, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1642, Risk: 2, Facts: InShell, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1643, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1644, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1644, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1644, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1644, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1644, Beside: true},
+	{Name: "unzip", Operands: Reads, Options: options1645, Risk: 215, Secrets: 5, Variables: keys1646, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 216},
-	{Name: "uptime", Options: options1650, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1647, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 136, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 136, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1651},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1652, Subs: subs1668, Risk: 217, Aside: keys1669, Offline: keys1670, Variables: keys1671, Ignored: keys1672, Also: also1673, Inherit: true, Workdir: true, Registry: "uv"},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1674, Risk: 5, Also: also1675, Ends: true, Registry: "uv"},
-	{Name: "vagrant", Operands: Unread, Options: options1676, Subs: subs1679, Risk: 218, Variables: keys1680, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1681, Risk: 36, Ends: true},
+	{Name: "uuidgen", Options: options1648},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1649, Subs: subs1665, Risk: 217, Aside: keys1666, Offline: keys1667, Variables: keys1668, Ignored: keys1669, Also: also1670, Inherit: true, Workdir: true, Registry: "uv"},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1671, Risk: 5, Also: also1672, Ends: true, Registry: "uv"},
+	{Name: "vagrant", Operands: Unread, Options: options1673, Subs: subs1676, Risk: 218, Prints: keys572, Variables: keys1677, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1678, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1482, Facts: Outside, Folds: true},
 	{Name: "keydb-cli", Options: options1482, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1682, Subs: subs1686, Risk: 219, Secrets: 9, Prints: keys1687, Variables: keys1688, Ignored: keys1689, Also: also1690, Facts: Outside, Inherit: true, Special: "azure"},
-	{Name: "vdir", Operands: Names, Options: options352, Shared: [][]Option{options8}, Safe: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1679, Subs: subs1683, Risk: 219, Secrets: 9, Prints: keys499, Variables: keys1684, Ignored: keys1685, Also: also1686, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "vdir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 220, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1691},
-	{Name: "view", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "vimdiff", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "ex", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "rvim", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "nvi", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "vim.tiny", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "vim.basic", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "nano", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "pico", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "micro", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "joe", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "jed", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "mcedit", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "helix", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "hx", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "kak", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "ne", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "zile", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "mg", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "emacs-nox", Operands: Outputs, Options: options257, Facts: Interactive},
-	{Name: "vim", Operands: Outputs, Options: options257, Prints: keys1429, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options257, Prints: keys1429, Also: also1692, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options257, Prints: keys1429, Also: also1692, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 221, Variables: keys1693, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1694},
-	{Name: "pyvenv", Operands: Outputs, Options: options1694},
+	{Name: "venv", Operands: Outputs, Options: options1687},
+	{Name: "view", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "vimdiff", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "ex", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "rvim", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "nvi", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "vim.tiny", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "vim.basic", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "nano", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "pico", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "micro", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "joe", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "jed", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "mcedit", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "helix", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "hx", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "kak", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "ne", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "zile", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "mg", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "emacs-nox", Operands: Outputs, Options: options259, Facts: Interactive},
+	{Name: "vim", Operands: Outputs, Options: options259, Prints: keys1266, Facts: Interpreter | Interactive},
+	{Name: "vi", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 221, Variables: keys1689, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1690},
+	{Name: "pyvenv", Operands: Outputs, Options: options1690},
 	{Name: "visudo", Operands: Unread, Risk: 222, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1695, Subs: subs1696, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1697, Subs: subs1698, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options1699, Workdir: true},
-	{Name: "vzdump", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 37, Facts: Outside},
-	{Name: "pveperf", Style: Joined, Options: options230, Shared: [][]Option{options231}, Risk: 37, Facts: Outside},
-	{Name: "w", Options: options1700, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1701, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1702, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1703, Risk: 36, Ends: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1691, Subs: subs1692, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1693, Subs: subs1694, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vulture", Operands: Reads, Options: options1695, Workdir: true},
+	{Name: "vzdump", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 37, Facts: Outside},
+	{Name: "pveperf", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 37, Facts: Outside},
+	{Name: "w", Options: options1696, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1697, Risk: 2, Facts: InShell, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1698, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1699, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1704, Shared: [][]Option{options8}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1705, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1706, Risk: 223, Prints: keys345, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1700, Shared: [][]Option{options8}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1702, Risk: 223, Prints: keys285, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1637, Facts: InShell, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1637, Facts: InShell, Safe: true},
-	{Name: "which", Operands: Names, Options: options1707, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1707, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1708, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1548, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1548, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1548, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1548, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1709, Risk: 3, Facts: NamesHosts},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
+	{Name: "which", Operands: Names, Options: options1703, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1703, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1704, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1705, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 224},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1305, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1710, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1706, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 225, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1711, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1712, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1713, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1713, Facts: Outside, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1707, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1708, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1709, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1709, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1714, Shared: [][]Option{options8}, Risk: 226},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1715, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1716, Risk: 227, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1647, Risk: 32, Variables: keys1717, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1718, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1719, Subs: subs1725, Risk: 154, Secrets: 3, Settings: settings1726, Harmless: keys1727, Aside: keys1728, Offline: keys1729, Variables: keys1730, Also: also1731, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
-	{Name: "yarnpkg", Style: Exact, Options: options1719, Subs: subs1725, Settings: settings1726, Harmless: keys1727, Aside: keys1728, Offline: keys1729, Also: also1732, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1710, Shared: [][]Option{options8}, Risk: 226},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1711, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1712, Risk: 227, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1644, Risk: 32, Variables: keys1713, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1714, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1715, Subs: subs1721, Risk: 154, Secrets: 3, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Variables: keys1726, Also: also1727, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "yarnpkg", Style: Exact, Options: options1715, Subs: subs1721, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Also: also1728, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8485,64 +8488,64 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
-	{Name: "yes", Options: options1548, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1733, Shared: [][]Option{options8}, Risk: 228, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1734, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1734, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1734, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "bzcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "xzcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "zstdcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "lz4cat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "lzcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "gzcat", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "zcmp", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "zdiff", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "bzcmp", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "bzdiff", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "xzcmp", Operands: Reads, Options: options201, Risk: 3},
-	{Name: "xzdiff", Operands: Reads, Options: options201, Risk: 3},
+	{Name: "yes", Options: options1546, Shared: [][]Option{options8}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1729, Shared: [][]Option{options8}, Risk: 228, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1730, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1730, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1730, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "bzcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "xzcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "zstdcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "lz4cat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "lzcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "gzcat", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "zcmp", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "zdiff", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "bzcmp", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "bzdiff", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "xzcmp", Operands: Reads, Options: options202, Risk: 3},
+	{Name: "xzdiff", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 229},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1735, Subs: subs1739, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1740, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1741},
-	{Name: "zipapp", Operands: Outputs, Options: options1742, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1736, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1737},
+	{Name: "zipapp", Operands: Outputs, Options: options1738, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1743, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1743, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1739, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1739, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zless", Operands: Reads, Options: options201, Risk: 118},
-	{Name: "zmore", Operands: Reads, Options: options201, Risk: 118},
-	{Name: "bzless", Operands: Reads, Options: options201, Risk: 118},
-	{Name: "xzless", Operands: Reads, Options: options201, Risk: 118},
-	{Name: "zmodload", Operands: Unread, Options: options1744, Facts: InShell},
+	{Name: "zless", Operands: Reads, Options: options202, Risk: 118},
+	{Name: "zmore", Operands: Reads, Options: options202, Risk: 118},
+	{Name: "bzless", Operands: Reads, Options: options202, Risk: 118},
+	{Name: "xzless", Operands: Reads, Options: options202, Risk: 118},
+	{Name: "zmodload", Operands: Unread, Options: options1740, Facts: InShell},
 	{Name: "zpool", Operands: Unread, Risk: 230},
-	{Name: "zstd", Operands: Outputs, Options: options1745, Variables: keys1746, Ignored: keys1747, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1745, Variables: keys1746, Ignored: keys1747, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1745, Variables: keys1746, Ignored: keys1747, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1745, Variables: keys1746, Ignored: keys1747, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 231, Also: also1748, Facts: Outside},
+	{Name: "zstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 231, Also: also1744, Facts: Outside},
 }
 
 var registries = [...]Registry{
@@ -8628,7 +8631,7 @@ var subs2 = []Program{
 }
 
 var keys3 = names{
-	"--help", "-h", "i",
+	"--help", "i",
 }
 
 var options4 = []Option{
@@ -11567,7 +11570,7 @@ var subs181 = []Program{
 }
 
 var keys182 = names{
-	"-h", "-v",
+	"--help", "--version", "-h", "-v",
 }
 
 var keys183 = names{
@@ -11834,6 +11837,47 @@ var options199 = []Option{
 }
 
 var options200 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d"}},
+	{Names: names{"-D"}},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-ls", "-list"}, Effect: EffPattern},
+	{Names: names{"-L"}},
+	{Names: names{"-Logfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-Q"}, Effect: EffUnproven},
+	{Names: names{"-r"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}, Effect: EffPattern},
+	{Names: names{"-wipe"}, Effect: EffPattern},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}, Effect: EffOpaque},
+	{Names: names{"-dmS"}, Value: Required},
+	{Names: names{"-dm"}},
+	{Names: names{"-dr"}},
+	{Names: names{"-z"}},
+	{Names: names{"-E"}},
+	{Names: names{"-RR"}, Effect: EffUnproven},
+	{Names: names{"-l"}, Effect: EffUnproven},
+}
+
+var options201 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -11905,7 +11949,7 @@ var options200 = []Option{
 	{Names: names{"--repetitive-best"}},
 }
 
-var options201 = []Option{
+var options202 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -11922,7 +11966,7 @@ var options201 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options202 = []Option{
+var options203 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C"}},
@@ -11994,7 +12038,7 @@ var options202 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options203 = []Option{
+var options204 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -12010,7 +12054,7 @@ var options203 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options204 = []Option{
+var options205 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -12020,7 +12064,7 @@ var options204 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options205 = []Option{
+var options206 = []Option{
 	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required, Effect: EffUnproven},
@@ -12064,7 +12108,7 @@ var options205 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options206 = []Option{
+var options207 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -12081,7 +12125,7 @@ var options206 = []Option{
 	{Names: names{"+"}, Value: Optional, Effect: EffPlugin},
 }
 
-var options207 = []Option{
+var options208 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -12113,7 +12157,7 @@ var options207 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options208 = []Option{
+var options209 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -12147,7 +12191,7 @@ var options208 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options209 = []Option{
+var options210 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -12156,7 +12200,7 @@ var options209 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options210 = []Option{
+var options211 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -12165,7 +12209,7 @@ var options210 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options211 = []Option{
+var options212 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -12174,7 +12218,7 @@ var options211 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options212 = []Option{
+var options213 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -12182,7 +12226,7 @@ var options212 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options213 = []Option{
+var options214 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -12200,11 +12244,11 @@ var options213 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options214 = []Option{
+var options215 = []Option{
 	{Names: names{"--registry"}, Value: Required},
 }
 
-var options215 = []Option{
+var options216 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -12231,7 +12275,7 @@ var options215 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options216 = []Option{
+var options217 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -12244,7 +12288,7 @@ var options216 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options217 = []Option{
+var options218 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -12273,29 +12317,29 @@ var options217 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs218 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Same: "list", Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Same: "run", Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options217, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options217, Shared: [][]Option{options208}, Workdir: true},
+var subs219 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Same: "list", Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Same: "run", Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options218, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options218, Shared: [][]Option{options209}, Workdir: true},
 }
 
-var options219 = []Option{
+var options220 = []Option{
 	{Names: names{"--print"}, Value: Required},
 	{Names: names{"--crate-type"}, Value: Required},
 	{Names: names{"--open"}, Effect: EffUnproven},
 }
 
-var options220 = []Option{
+var options221 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options221 = []Option{
+var options222 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -12319,14 +12363,14 @@ var options221 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options222 = []Option{
+var options223 = []Option{
 	{Names: names{"-s", "--sync"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--no-delete"}},
 	{Names: names{"--respect-source-config"}},
 	{Names: names{"--versioned-dirs"}},
 }
 
-var options223 = []Option{
+var options224 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -12349,106 +12393,106 @@ var options223 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs224 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Same: "build", Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options220, Shared: [][]Option{options208}, Workdir: true, Special: "libtest"},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options213, Shared: [][]Option{options208}, Workdir: true, Named: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Same: "check", Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options210, Shared: [][]Option{options208}, Workdir: true, Special: "rustc-words"},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Same: "doc", Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options209, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options211, Shared: [][]Option{options208}, Workdir: true, Special: "sources"},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options212, Workdir: true, Special: "sources"},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options216, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options216, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options213, Shared: [][]Option{options208}, Workdir: true, Named: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options214, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
-	{Name: "logout", Style: Exact, Path: names{"login"}, Options: options214, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options215, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
+var subs225 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Same: "build", Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options221, Shared: [][]Option{options209}, Workdir: true, Special: "libtest"},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options214, Shared: [][]Option{options209}, Workdir: true, Named: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Same: "check", Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options211, Shared: [][]Option{options209}, Workdir: true, Special: "rustc-words"},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Same: "doc", Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options210, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options212, Shared: [][]Option{options209}, Workdir: true, Special: "sources"},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options213, Workdir: true, Special: "sources"},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options217, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options217, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options214, Shared: [][]Option{options209}, Workdir: true, Named: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options215, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
+	{Name: "logout", Style: Exact, Path: names{"login"}, Options: options215, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options216, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options216, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs218, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Same: "run", Shared: [][]Option{options208}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Same: "remove", Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options208}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"rustc"}, Options: options219, Shared: [][]Option{options208}, Workdir: true, Special: "rustc-words"},
-	{Name: "rustdoc", Style: Exact, Path: names{"rustc"}, Options: options219, Shared: [][]Option{options208}, Workdir: true, Special: "rustc-words"},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Same: "test", Options: options220, Shared: [][]Option{options208}, Workdir: true, Special: "libtest"},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options220, Shared: [][]Option{options208}, Workdir: true, Special: "libtest"},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options213, Shared: [][]Option{options208}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
-	{Name: "vendor", Style: Exact, Operands: Places, Path: names{"vendor"}, Options: options222, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options221, Shared: [][]Option{options208}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: RunsArgs, Path: names{"watch"}, Options: options223, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options217, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs219, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Same: "run", Shared: [][]Option{options209}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Same: "remove", Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options209}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"rustc"}, Options: options220, Shared: [][]Option{options209}, Workdir: true, Special: "rustc-words"},
+	{Name: "rustdoc", Style: Exact, Path: names{"rustc"}, Options: options220, Shared: [][]Option{options209}, Workdir: true, Special: "rustc-words"},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Same: "test", Options: options221, Shared: [][]Option{options209}, Workdir: true, Special: "libtest"},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options221, Shared: [][]Option{options209}, Workdir: true, Special: "libtest"},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options214, Shared: [][]Option{options209}, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "vendor", Style: Exact, Operands: Places, Path: names{"vendor"}, Options: options223, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options222, Shared: [][]Option{options209}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: RunsArgs, Path: names{"watch"}, Options: options224, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options207, Shared: [][]Option{options208}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options208, Shared: [][]Option{options209}, Workdir: true, Named: true, Changes: "Cargo.toml Cargo.lock"},
 }
 
-var keys225 = names{
+var keys226 = names{
 	".", "fmt", "help", "init", "locate-project", "new", "pkgid", "read-manifest", "version",
 }
 
-var options226 = []Option{
+var options227 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -12462,14 +12506,14 @@ var options226 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options227 = []Option{
+var options228 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options228 = []Option{
+var options229 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required, Effect: EffRun},
 	{Names: names{"-c", "--context"}, Value: Required},
 	{Names: names{"-p", "--plugin"}, Value: Required, Effect: EffProgram},
@@ -12513,7 +12557,7 @@ var options228 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 }
 
-var subs229 = []Program{
+var subs230 = []Program{
 	{Name: "docs", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "import", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
@@ -12521,7 +12565,7 @@ var subs229 = []Program{
 	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 }
 
-var options230 = []Option{
+var options231 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -12540,7 +12584,7 @@ var options230 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options231 = []Option{
+var options232 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -12552,14 +12596,46 @@ var options231 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options232 = []Option{
+var options233 = []Option{
+	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-ix", "-init-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "-pid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-c", "-core"}, Value: Required, Effect: EffInput},
+	{Names: names{"-e", "-exec"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s", "-symbols"}, Value: Required, Effect: EffInput},
+	{Names: names{"-se"}, Value: Required},
+	{Names: names{"-d", "-directory"}, Value: Required},
+	{Names: names{"-batch"}, Effect: EffPattern},
+	{Names: names{"-q", "-quiet", "-silent"}},
+	{Names: names{"-n"}},
+	{Names: names{"-nx", "-nh"}},
+	{Names: names{"-cd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-tty"}, Value: Required},
+	{Names: names{"-args"}, Effect: EffOpaque},
+	{Names: names{"--args"}, Effect: EffOpaque},
+	{Names: names{"-tui"}},
+	{Names: names{"-h", "-help"}, Effect: EffPattern},
+	{Names: names{"-version", "-v"}, Effect: EffPattern},
+	{Names: names{"-o"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-O"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-k"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-f", "-file"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+}
+
+var options234 = []Option{
 	{Names: names{"-g"}, Value: Required},
 	{Names: names{"--sticky"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h", "--help"}},
 }
 
-var options233 = []Option{
+var options235 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -12576,7 +12652,7 @@ var options233 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options234 = []Option{
+var options236 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-q", "--quiet"}},
@@ -12589,11 +12665,11 @@ var options234 = []Option{
 	{Names: names{"--no-build-isolation"}},
 }
 
-var also235 = []Alias{
+var also237 = []Alias{
 	{To: names{"hg"}},
 }
 
-var options236 = []Option{
+var options238 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -12608,7 +12684,7 @@ var options236 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options237 = []Option{
+var options239 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -12628,11 +12704,11 @@ var options237 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var equal238 = [][]string{
+var equal240 = [][]string{
 	{"777", "a=rwx", "ugo=rwx", "a+rwx", "ugo+rwx"},
 }
 
-var options239 = []Option{
+var options241 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -12648,7 +12724,7 @@ var options239 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options240 = []Option{
+var options242 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -12672,7 +12748,7 @@ var options240 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options241 = []Option{
+var options243 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -12680,7 +12756,7 @@ var options241 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options242 = []Option{
+var options244 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -12699,7 +12775,7 @@ var options242 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options243 = []Option{
+var options245 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -12716,7 +12792,7 @@ var options243 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options244 = []Option{
+var options246 = []Option{
 	{Names: names{"-i"}, Effect: EffInPlace},
 	{Names: names{"--Werror", "-Werror"}},
 	{Names: names{"--Wno-error", "-Wno-error"}, Value: Required},
@@ -12740,7 +12816,7 @@ var options244 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options245 = []Option{
+var options247 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -12811,7 +12887,7 @@ var options245 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options246 = []Option{
+var options248 = []Option{
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
 	{Names: names{"--vcs"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -12897,7 +12973,7 @@ var options246 = []Option{
 	{Names: names{"--yaml"}},
 }
 
-var options247 = []Option{
+var options249 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffInput},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -12964,7 +13040,7 @@ var options247 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options248 = []Option{
+var options250 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -12973,7 +13049,7 @@ var options248 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options249 = []Option{
+var options251 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -13113,23 +13189,23 @@ var options249 = []Option{
 	{Names: names{"--onload-script"}, Value: Required, Effect: EffProgram},
 }
 
-var options250 = []Option{
+var options252 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options251 = []Option{
+var options253 = []Option{
 	{Names: names{"--read-only"}},
 	{Names: names{"--cidr"}, Value: Required},
 	{Names: names{"--auth-type"}, Value: Required},
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var subs252 = []Program{
+var subs254 = []Program{
 	{Name: "access", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "add", Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
-	{Name: "add-user", Path: names{"token"}, Same: "login", Options: options251, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "adduser", Path: names{"token"}, Same: "login", Options: options251, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "add-user", Path: names{"token"}, Same: "login", Options: options253, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "adduser", Path: names{"token"}, Same: "login", Options: options253, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "audit", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "author", Operands: Loads, Path: names{"publish"}, Same: "owner", Workdir: true, Special: "npm"},
 	{Name: "bin", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -13153,7 +13229,7 @@ var subs252 = []Program{
 	{Name: "docs", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options250, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options252, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "explain", Path: names{"ls"}, Same: "why", Workdir: true, Special: "npm"},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "find", Path: names{"ls"}, Same: "search", Workdir: true, Special: "npm"},
@@ -13164,7 +13240,7 @@ var subs252 = []Program{
 	{Name: "help-search", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "hlep", Path: names{"ls"}, Same: "help", Workdir: true, Special: "npm"},
 	{Name: "home", Path: names{"docs"}, Same: "docs", Workdir: true, Apart: true, Special: "npm"},
-	{Name: "hook", Path: names{"token"}, Options: options251, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "hook", Path: names{"token"}, Options: options253, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "i", Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
 	{Name: "ic", Path: names{"install"}, Same: "ci", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
 	{Name: "in", Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
@@ -13191,7 +13267,7 @@ var subs252 = []Program{
 	{Name: "list", Path: names{"ls"}, Same: "ls", Workdir: true, Special: "npm"},
 	{Name: "ll", Path: names{"ls"}, Same: "ls", Workdir: true, Special: "npm"},
 	{Name: "ln", Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
-	{Name: "login", Path: names{"token"}, Options: options251, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "login", Path: names{"token"}, Options: options253, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "logout", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "ls", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "ogr", Operands: Loads, Path: names{"publish"}, Same: "org", Workdir: true, Special: "npm"},
@@ -13202,7 +13278,7 @@ var subs252 = []Program{
 	{Name: "ping", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "pkg", Path: names{"pkg"}, Workdir: true, Special: "npm", Changes: "package.json"},
 	{Name: "prefix", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "profile", Path: names{"token"}, Options: options251, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "profile", Path: names{"token"}, Options: options253, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "prune", Path: names{"install"}, Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
 	{Name: "publish", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "query", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -13233,8 +13309,8 @@ var subs252 = []Program{
 	{Name: "t", Path: names{"run"}, Same: "test", Workdir: true, Special: "npm", Obeys: "package.json"},
 	{Name: "team", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "test", Path: names{"run"}, Workdir: true, Special: "npm", Obeys: "package.json"},
-	{Name: "token", Path: names{"token"}, Options: options251, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "trust", Path: names{"token"}, Options: options251, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "token", Path: names{"token"}, Options: options253, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "trust", Path: names{"token"}, Options: options253, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "tst", Path: names{"run"}, Same: "test", Workdir: true, Special: "npm", Obeys: "package.json"},
 	{Name: "udpate", Path: names{"install"}, Same: "update", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
 	{Name: "un", Path: names{"install"}, Same: "uninstall", Workdir: true, Named: true, Special: "npm", Changes: "package.json package-lock.json node_modules/x", Obeys: "package.json"},
@@ -13253,28 +13329,28 @@ var subs252 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "why", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Same: "exec", Options: options250, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Same: "exec", Options: options252, Ends: true, Workdir: true, Special: "npm"},
 }
 
-var settings253 = []Setting{
+var settings255 = []Setting{
 	{Subs: names{"config|c", "set|s"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys254 = names{
+var keys256 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "before", "bin-links", "color", "cpu", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "if-present", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "message", "offline", "omit", "only", "optional", "os", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-offline", "prefer-online", "preid", "production", "progress", "provenance", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shrinkwrap", "sign-git-commit", "sign-git-tag", "strict-peer-deps", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspaces-update",
 }
 
-var keys255 = names{
+var keys257 = names{
 	"--color", "--foreground-scripts", "--if-present", "--include-workspace-root", "--iwr", "--loglevel", "--no-color", "--no-progress", "--offline", "--prefer-offline", "--prefix", "--progress", "--quiet", "--silent", "--verbose", "--workspace", "--workspaces", "--ws", "-C", "-d", "-dd", "-ddd", "-q", "-s", "-w",
 }
 
-var keys256 = names{
+var keys258 = names{
 	".", "bin", "c", "completion", "config", "explain", "explore", "find-dupes", "get", "help", "help-search", "hlep", "la", "list", "ll", "ls", "pkg", "prefix", "query", "restart", "root", "rum", "run", "run-script", "sbom", "set", "start", "stop", "t", "test", "tst", "urn", "verison", "version", "why",
 }
 
-var options257 = []Option{
+var options259 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -13343,7 +13419,7 @@ var options257 = []Option{
 	{Names: names{"--speller"}, Value: Required, Effect: EffRun},
 }
 
-var options258 = []Option{
+var options260 = []Option{
 	{Names: names{"-w", "--write-changes"}, Effect: EffInPlace},
 	{Names: names{"-i", "--interactive"}, Value: Required},
 	{Names: names{"-q", "--quiet-level"}, Value: Required},
@@ -13375,7 +13451,7 @@ var options258 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options259 = []Option{
+var options261 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -13437,12 +13513,12 @@ var options259 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options260 = []Option{
+var options262 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options261 = []Option{
+var options263 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -13468,7 +13544,7 @@ var options261 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options262 = []Option{
+var options264 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -13479,13 +13555,13 @@ var options262 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options263 = []Option{
+var options265 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options264 = []Option{
+var options266 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -13510,7 +13586,7 @@ var options264 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options265 = []Option{
+var options267 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -13518,7 +13594,7 @@ var options265 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options266 = []Option{
+var options268 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -13526,7 +13602,7 @@ var options266 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options267 = []Option{
+var options269 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -13543,11 +13619,11 @@ var options267 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options268 = []Option{
+var options270 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options269 = []Option{
+var options271 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -13590,68 +13666,68 @@ var options269 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs270 = []Program{
+var subs272 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Same: "home", Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Same: "clear-cache", Options: options269, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Same: "clear-cache", Options: options271, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Same: "clear-cache", Options: options269, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Same: "clear-cache", Options: options271, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Same: "why", Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Same: "dump-autoload", Options: options269, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options268, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Same: "dump-autoload", Options: options271, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options270, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Same: "install", Options: options269, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Same: "install", Options: options271, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Same: "show", Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Same: "why-not", Workdir: true},
-	{Name: "r", Path: names{"install"}, Same: "require", Options: options269, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Same: "remove", Options: options269, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Same: "run-script", Options: options269, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Same: "require", Options: options271, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Same: "remove", Options: options271, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Same: "run-script", Options: options271, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Same: "update", Options: options269, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Same: "remove", Options: options269, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options269, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Same: "update", Options: options269, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Same: "update", Options: options271, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Same: "remove", Options: options271, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options271, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Same: "update", Options: options271, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var settings271 = []Setting{
+var settings273 = []Setting{
 	{Subs: names{"config"}, Valued: true},
 }
 
-var keys272 = names{
+var keys274 = names{
 	"apcu-autoloader", "archive-format", "autoloader-suffix", "bump-after-update", "cache-files-maxsize", "cache-files-ttl", "cache-ttl", "classmap-authoritative", "description", "github-expose-hostname", "homepage", "htaccess-protect", "keywords", "license", "lock", "minimum-stability", "name", "notify-on-install", "optimize-autoloader", "platform", "platform-check", "platform.*", "prefer-stable", "preferred-install", "preferred-install.*", "prepend-autoloader", "process-timeout", "sort-packages", "type", "use-parent-dir", "version",
 }
 
-var also273 = []Alias{
+var also275 = []Alias{
 	{From: names{"i"}, To: names{"composer", "install"}},
 	{From: names{"install"}, To: names{"composer", "i"}},
 	{From: names{"u"}, To: names{"composer", "update"}},
@@ -13672,11 +13748,11 @@ var also273 = []Alias{
 	{To: names{"composer.phar"}},
 }
 
-var also274 = []Alias{
+var also276 = []Alias{
 	{To: names{"composer"}},
 }
 
-var options275 = []Option{
+var options277 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -13706,18 +13782,18 @@ var options275 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var also276 = []Alias{
+var also278 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options277 = []Option{
+var options279 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options278 = []Option{
+var options280 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -13733,7 +13809,7 @@ var options278 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options279 = []Option{
+var options281 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -13745,35 +13821,35 @@ var options279 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs280 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options278, Named: true},
+var subs282 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options280, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options278, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options280, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options278, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options280, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options278, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options280, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options278, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options280, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options279, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options281, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Same: "remove", Options: options278, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options278, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Same: "update", Options: options278, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Same: "remove", Options: options280, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options280, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Same: "update", Options: options280, Named: true},
 }
 
-var settings281 = []Setting{
+var settings283 = []Setting{
 	{Subs: names{"config", "set"}},
 	{Subs: names{"config"}, Option: "--set"},
 	{Subs: names{"config"}, Option: "--add"},
@@ -13781,23 +13857,23 @@ var settings281 = []Setting{
 	{Subs: names{"config"}, Option: "--prepend"},
 }
 
-var keys282 = names{
+var keys284 = names{
 	"aggressive_update_packages", "always_copy", "always_softlink", "always_yes", "anaconda_upload", "auto_activate", "auto_activate_base", "auto_stack", "auto_update_conda", "changeps1", "default_threads", "download_threads", "env_prompt", "execute_threads", "fetch_threads", "json", "notify_outdated_conda", "quiet", "remote_connect_timeout_secs", "remote_max_retries", "remote_read_timeout_secs", "report_errors", "show_channel_urls", "use_pip", "verbosity", "verify_threads",
 }
 
-var keys283 = names{
-	"-V", "-h",
+var keys285 = names{
+	"--help", "--version", "-V", "-h",
 }
 
-var keys284 = names{
+var keys286 = names{
 	"CONDA_*",
 }
 
-var also285 = []Alias{
+var also287 = []Alias{
 	{To: names{"conda"}, Part: true},
 }
 
-var options286 = []Option{
+var options288 = []Option{
 	{Names: names{"-http-addr"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-token"}, Value: Required},
 	{Names: names{"-token-file"}, Value: Required, Effect: EffRead},
@@ -13809,7 +13885,7 @@ var options286 = []Option{
 	{Names: names{"-format"}, Value: Required},
 }
 
-var options287 = []Option{
+var options289 = []Option{
 	{Names: names{"-config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-config-dir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-data-dir"}, Value: Required, Effect: EffWrite},
@@ -13822,7 +13898,7 @@ var options287 = []Option{
 	{Names: names{"-pid-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options288 = []Option{
+var options290 = []Option{
 	{Names: names{"-node"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
 	{Names: names{"-tag"}, Value: Required},
@@ -13833,7 +13909,7 @@ var options288 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options289 = []Option{
+var options291 = []Option{
 	{Names: names{"-recurse"}},
 	{Names: names{"-keys"}},
 	{Names: names{"-base64"}},
@@ -13849,15 +13925,15 @@ var options289 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs290 = []Program{
-	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options289, Special: "azure"},
-	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options289, Special: "azure"},
-	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options289, Special: "azure"},
-	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options289, Special: "azure"},
-	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options289, Special: "azure"},
+var subs292 = []Program{
+	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options291, Special: "azure"},
+	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options291, Special: "azure"},
+	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options291, Special: "azure"},
+	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options291, Special: "azure"},
+	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options291, Special: "azure"},
 }
 
-var options291 = []Option{
+var options293 = []Option{
 	{Names: names{"-child-exit-code"}},
 	{Names: names{"-monitor-retry"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -13869,7 +13945,7 @@ var options291 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options292 = []Option{
+var options294 = []Option{
 	{Names: names{"-type"}, Value: Required},
 	{Names: names{"-key"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
@@ -13881,23 +13957,23 @@ var options292 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs293 = []Program{
+var subs295 = []Program{
 	{Name: "acl", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options287, Apart: true},
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options289, Apart: true},
 	{Name: "catalog", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "config", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "connect", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "event", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options288, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options290, Ends: true},
 	{Name: "force-leave", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "info", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "intention", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "join", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "keygen", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs290, Inherit: true, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs292, Inherit: true, Special: "azure"},
 	{Name: "leave", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options291, Ends: true},
+	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options293, Ends: true},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "logout", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "maint", Style: Dash, Operands: Unread, Path: names{"members"}},
@@ -13914,14 +13990,14 @@ var subs293 = []Program{
 	{Name: "tls", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "validate", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "version", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options292, Ends: true},
+	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options294, Ends: true},
 }
 
-var keys294 = names{
+var keys296 = names{
 	"CONSUL_*",
 }
 
-var options295 = []Option{
+var options297 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -13948,7 +14024,7 @@ var options295 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options296 = []Option{
+var options298 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -13957,31 +14033,31 @@ var options296 = []Option{
 	{Names: names{"--json"}},
 }
 
-var options297 = []Option{
+var options299 = []Option{
 	{Names: names{"--activate"}},
 	{Names: names{"-o", "--output"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--json"}},
 	{Names: names{"--all"}},
 }
 
-var subs298 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options296},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options296},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options296},
-	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options297, Named: true},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options296},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options296},
-	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options297, Named: true},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options297, Named: true},
-	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options297, Named: true},
+var subs300 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options298},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options298},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options298},
+	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options299, Named: true},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options298},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options298},
+	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options299, Named: true},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options299, Named: true},
+	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options299, Named: true},
 }
 
-var options299 = []Option{
+var options301 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options300 = []Option{
+var options302 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -14007,7 +14083,7 @@ var options300 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options301 = []Option{
+var options303 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -14026,21 +14102,21 @@ var options301 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs302 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options300, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options301, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options300, Workdir: true},
+var subs304 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options302, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options303, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options302, Workdir: true},
 }
 
-var options303 = []Option{
+var options305 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-d"}},
 	{Names: names{"-g"}},
@@ -14058,7 +14134,7 @@ var options303 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffPlugin},
 }
 
-var options304 = []Option{
+var options306 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -14097,7 +14173,7 @@ var options304 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options305 = []Option{
+var options307 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -14114,7 +14190,7 @@ var options305 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options306 = []Option{
+var options308 = []Option{
 	{Names: names{"-o", "--create"}, Effect: EffReadListed},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -14165,7 +14241,7 @@ var options306 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options307 = []Option{
+var options309 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -14297,7 +14373,7 @@ var options307 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options308 = []Option{
+var options310 = []Option{
 	{Names: names{"--dump"}, Effect: EffInPlace},
 	{Names: names{"--output-file", "--checkers-report"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plist-output", "--cppcheck-build-dir"}, Value: Required, Effect: EffBelow},
@@ -14345,12 +14421,12 @@ var options308 = []Option{
 	{Names: names{"--check-level"}, Value: Required},
 }
 
-var also309 = []Alias{
+var also311 = []Alias{
 	{To: names{"k3s", "crictl"}},
 	{To: names{"microk8s", "crictl"}},
 }
 
-var options310 = []Option{
+var options312 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -14363,7 +14439,7 @@ var options310 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options311 = []Option{
+var options313 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -14382,7 +14458,7 @@ var options311 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options312 = []Option{
+var options314 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -14392,7 +14468,7 @@ var options312 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options313 = []Option{
+var options315 = []Option{
 	{Names: names{"-f", "-o"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-L"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"--options", "--options-maybe", "--optlib-dir"}, Value: Required, Effect: EffProgram},
@@ -14461,7 +14537,7 @@ var options313 = []Option{
 	{Names: names{"--file-scope"}, Value: Optional},
 }
 
-var options314 = []Option{
+var options316 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -14522,7 +14598,7 @@ var options314 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options315 = []Option{
+var options317 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -14810,15 +14886,15 @@ var options315 = []Option{
 	{Names: names{"--ntlm"}},
 }
 
-var keys316 = names{
+var keys318 = names{
 	"-#", "--compressed", "--connect-timeout", "--fail-early", "--fail-with-body", "--http1.1", "--http2", "--no-progress-meter", "--retry", "--retry-all-errors", "--retry-connrefused", "--retry-delay", "--retry-max-time", "-0", "-4", "-6", "-A", "-H", "-I", "-N", "-S", "-X", "-f", "-g", "-i", "-k", "-m", "-o", "-r", "-s", "-v", "-w",
 }
 
-var keys317 = names{
+var keys319 = names{
 	"CURL_*", "CURL_SSL_BACKEND",
 }
 
-var options318 = []Option{
+var options320 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -14830,7 +14906,7 @@ var options318 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options319 = []Option{
+var options321 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -14856,18 +14932,18 @@ var options319 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs320 = []Program{
+var subs322 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options319, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options319, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options321, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options321, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options321 = []Option{
+var options323 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -14883,7 +14959,7 @@ var options321 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options322 = []Option{
+var options324 = []Option{
 	{Names: names{"--auto-syntax"}},
 	{Names: names{"--binary-syntax"}},
 	{Names: names{"--close-stderr"}},
@@ -14896,13 +14972,13 @@ var options322 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options323 = []Option{
+var options325 = []Option{
 	{Names: names{"--config-file", "--dbus-daemon"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options324 = []Option{
+var options326 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h", "--help"}},
@@ -14915,7 +14991,7 @@ var options324 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options325 = []Option{
+var options327 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -14933,11 +15009,11 @@ var options325 = []Option{
 	{Names: names{"+"}},
 }
 
-var settings326 = []Setting{
+var settings328 = []Setting{
 	{Subs: names{"write"}},
 }
 
-var options327 = []Option{
+var options329 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -14946,7 +15022,7 @@ var options327 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options328 = []Option{
+var options330 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -14967,7 +15043,7 @@ var options328 = []Option{
 	{Names: names{"+"}},
 }
 
-var options329 = []Option{
+var options331 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -15027,13 +15103,13 @@ var options329 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options330 = []Option{
+var options332 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options331 = []Option{
+var options333 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--minify"}},
@@ -15046,7 +15122,7 @@ var options331 = []Option{
 	{Names: names{"--inline-imports"}, Value: Optional},
 }
 
-var options332 = []Option{
+var options334 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -15059,7 +15135,7 @@ var options332 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options333 = []Option{
+var options335 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -15067,7 +15143,7 @@ var options333 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options334 = []Option{
+var options336 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--lcov"}},
 	{Names: names{"--html"}},
@@ -15077,12 +15153,12 @@ var options334 = []Option{
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options335 = []Option{
+var options337 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options336 = []Option{
+var options338 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -15098,13 +15174,13 @@ var options336 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options337 = []Option{
+var options339 = []Option{
 	{Names: names{"--lib"}},
 	{Names: names{"--serve"}},
 	{Names: names{"--npm"}, Value: Required, Effect: EffUnproven},
 }
 
-var options338 = []Option{
+var options340 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -15120,19 +15196,19 @@ var options338 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options339 = []Option{
+var options341 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options340 = []Option{
+var options342 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options341 = []Option{
+var options343 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -15147,7 +15223,7 @@ var options341 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var options342 = []Option{
+var options344 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--install"}},
 	{Names: names{"--version"}, Value: Required},
@@ -15156,61 +15232,57 @@ var options342 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options343 = []Option{
+var options345 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--force"}},
 }
 
-var subs344 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options329}, Named: true, Special: "deno"},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options330, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "bundle", Style: Exact, Operands: InOut, Path: names{"bundle"}, Options: options331, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options332, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options333, Shared: [][]Option{options329}, Ends: true, Here: true, Special: "deno"},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "coverage", Style: Exact, Operands: Loads, Path: names{"coverage"}, Options: options334, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options329}, Apart: true, Special: "deno"},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options332, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options335, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options336, Special: "formats"},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options332, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options337, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options342, Shared: [][]Option{options329}, Apart: true, Special: "deno"},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options338, Special: "deno"},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options339, Shared: [][]Option{options329}, Stdin: true, Special: "deno"},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options329}, Ends: true, Special: "deno"},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options329}, Ends: true, Special: "deno"},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options340, Shared: [][]Option{options329}, Ends: true, Special: "deno"},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options341, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options332, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options329}, Named: true, Special: "deno"},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options342, Shared: [][]Option{options329}, Apart: true, Special: "deno"},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"vendor"}, Options: options343, Shared: [][]Option{options329}, Special: "deno"},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options329}, Apart: true, Special: "deno"},
-}
-
-var keys345 = names{
-	"--help", "--version", "-V", "-h",
-}
-
-var keys346 = names{
-	".", "completions", "coverage", "fmt", "lint", "lsp", "task", "types",
+var subs346 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options331}, Named: true, Special: "deno"},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options332, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "bundle", Style: Exact, Operands: InOut, Path: names{"bundle"}, Options: options333, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options334, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options335, Shared: [][]Option{options331}, Ends: true, Here: true, Special: "deno"},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "coverage", Style: Exact, Operands: Loads, Path: names{"coverage"}, Options: options336, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options331}, Apart: true, Special: "deno"},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options334, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options337, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options338, Special: "formats"},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options334, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options339, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options344, Shared: [][]Option{options331}, Apart: true, Special: "deno"},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options340, Special: "deno"},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options341, Shared: [][]Option{options331}, Stdin: true, Special: "deno"},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options331}, Ends: true, Special: "deno"},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options331}, Ends: true, Special: "deno"},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options342, Shared: [][]Option{options331}, Ends: true, Special: "deno"},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options343, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options334, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options331}, Named: true, Special: "deno"},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options344, Shared: [][]Option{options331}, Apart: true, Special: "deno"},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"vendor"}, Options: options345, Shared: [][]Option{options331}, Special: "deno"},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options331}, Apart: true, Special: "deno"},
 }
 
 var keys347 = names{
+	".", "completions", "coverage", "fmt", "lint", "lsp", "task", "types",
+}
+
+var keys348 = names{
 	"DENO_*",
 }
 
-var options348 = []Option{
+var options349 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--ignore-bin-package"}, Value: Optional},
 	{Names: names{"--skip-missing"}, Value: Optional},
@@ -15228,7 +15300,7 @@ var options348 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options349 = []Option{
+var options350 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -15249,7 +15321,7 @@ var options349 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options350 = []Option{
+var options351 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -15266,7 +15338,7 @@ var options350 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options351 = []Option{
+var options352 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -15297,7 +15369,7 @@ var options351 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options352 = []Option{
+var options353 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -15358,18 +15430,18 @@ var options352 = []Option{
 	{Names: names{"--zero"}},
 }
 
-var options353 = []Option{
+var options354 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options354 = []Option{
+var options355 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs355 = []Program{
+var subs356 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}, Same: "deny"},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -15384,15 +15456,15 @@ var subs355 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}, Same: "deny"},
-	{Name: "status", Path: names{"status"}, Options: options354},
+	{Name: "status", Path: names{"status"}, Options: options355},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options356 = []Option{
+var options357 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options357 = []Option{
+var options358 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -15401,13 +15473,13 @@ var options357 = []Option{
 	{Names: names{"+"}},
 }
 
-var options358 = []Option{
+var options359 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options359 = []Option{
+var options360 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -15424,11 +15496,11 @@ var options359 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var keys360 = names{
-	"help", "version",
+var keys361 = names{
+	"--help", "help", "version",
 }
 
-var options361 = []Option{
+var options362 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -15462,7 +15534,7 @@ var options361 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options362 = []Option{
+var options363 = []Option{
 	{Names: names{"-d", "--dev-mem"}, Value: Required, Effect: EffInput},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--string"}, Value: Required},
@@ -15477,7 +15549,7 @@ var options362 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options363 = []Option{
+var options364 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -15491,7 +15563,7 @@ var options363 = []Option{
 	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
 }
 
-var also364 = []Alias{
+var also365 = []Alias{
 	{From: names{"rm"}, To: names{"dnf", "remove"}},
 	{From: names{"remove"}, To: names{"dnf", "rm"}},
 	{From: names{"erase"}, To: names{"dnf", "remove"}},
@@ -15506,7 +15578,7 @@ var also364 = []Alias{
 	{To: names{"microdnf"}},
 }
 
-var also365 = []Alias{
+var also366 = []Alias{
 	{To: names{"dnf"}},
 	{From: names{"rm"}, To: names{"yum", "remove"}},
 	{From: names{"remove"}, To: names{"yum", "rm"}},
@@ -15520,7 +15592,7 @@ var also365 = []Alias{
 	{From: names{"upgrade"}, To: names{"yum", "update"}},
 }
 
-var also366 = []Alias{
+var also367 = []Alias{
 	{To: names{"dnf"}},
 	{From: names{"rm"}, To: names{"microdnf", "remove"}},
 	{From: names{"remove"}, To: names{"microdnf", "rm"}},
@@ -15534,7 +15606,7 @@ var also366 = []Alias{
 	{From: names{"upgrade"}, To: names{"microdnf", "update"}},
 }
 
-var options367 = []Option{
+var options368 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -15543,7 +15615,7 @@ var options367 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options368 = []Option{
+var options369 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -15560,7 +15632,7 @@ var options368 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options369 = []Option{
+var options370 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -15575,13 +15647,13 @@ var options369 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options370 = []Option{
+var options371 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options371 = []Option{
+var options372 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required, Effect: EffPairs},
@@ -15633,24 +15705,24 @@ var options371 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options372 = []Option{
+var options373 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs373 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options371},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options372},
+var subs374 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options372},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options373},
 }
 
-var options374 = []Option{
+var options375 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options375 = []Option{
+var options376 = []Option{
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--call"}, Value: Required},
@@ -15671,7 +15743,7 @@ var options375 = []Option{
 	{Names: names{"--var"}, Value: Required},
 }
 
-var options376 = []Option{
+var options377 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -15708,7 +15780,7 @@ var options376 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options377 = []Option{
+var options378 = []Option{
 	{Names: names{"--append"}},
 	{Names: names{"--bootstrap"}},
 	{Names: names{"--buildkitd-config", "--config"}, Value: Required, Effect: EffLoad},
@@ -15723,7 +15795,7 @@ var options377 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options378 = []Option{
+var options379 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--append"}},
 	{Names: names{"--dry-run"}},
@@ -15735,7 +15807,7 @@ var options378 = []Option{
 	{Names: names{"--raw"}},
 }
 
-var options379 = []Option{
+var options380 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -15746,54 +15818,54 @@ var options379 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs380 = []Program{
-	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Same: "build", Options: options376, Obeys: "Dockerfile"},
-	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options375},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options376, Obeys: "Dockerfile"},
-	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options377},
+var subs381 = []Program{
+	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Same: "build", Options: options377, Obeys: "Dockerfile"},
+	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options376},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options377, Obeys: "Dockerfile"},
+	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options378},
 	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Same: "bake", Options: options375},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options378},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Same: "bake", Options: options376},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options379},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
 	{Name: "install", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
 	{Name: "uninstall", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options379},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options380},
 }
 
-var options381 = []Option{
+var options382 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--leave-running"}},
 }
 
-var options382 = []Option{
+var options383 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
 }
 
-var options383 = []Option{
+var options384 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 }
 
-var subs384 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options381},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options382},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options383},
+var subs385 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options382},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options383},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options384},
 }
 
-var options385 = []Option{
+var options386 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options386 = []Option{
+var options387 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -15810,7 +15882,7 @@ var options386 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options387 = []Option{
+var options388 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -15826,7 +15898,7 @@ var options387 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options388 = []Option{
+var options389 = []Option{
 	{Names: names{"--environment"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--hash"}, Value: Required},
@@ -15848,21 +15920,21 @@ var options388 = []Option{
 	{Names: names{"--volumes"}},
 }
 
-var options389 = []Option{
+var options390 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options390 = []Option{
+var options391 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options391 = []Option{
+var options392 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -15874,12 +15946,12 @@ var options391 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options392 = []Option{
+var options393 = []Option{
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options393 = []Option{
+var options394 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -15890,7 +15962,7 @@ var options393 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options394 = []Option{
+var options395 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -15901,7 +15973,7 @@ var options394 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options395 = []Option{
+var options396 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -15928,7 +16000,7 @@ var options395 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options396 = []Option{
+var options397 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -15960,76 +16032,76 @@ var options396 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs397 = []Program{
+var subs398 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options388, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Same: "config", Options: options388, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options389, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options396, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options390, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options391, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options392, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options393, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options389, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Same: "config", Options: options389, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options390, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options397, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options391, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options392, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options393, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options394, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options395, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options396, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options396, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options397, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
 }
 
-var options398 = []Option{
+var options399 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options399 = []Option{
+var options400 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options400 = []Option{
+var options401 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs401 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options398},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options399},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options400},
+var subs402 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options399},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options400},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options401},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options402 = []Option{
+var options403 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options403 = []Option{
+var options404 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -16133,7 +16205,7 @@ var options403 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options404 = []Option{
+var options405 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -16145,20 +16217,20 @@ var options404 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options405 = []Option{
+var options406 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options406 = []Option{
+var options407 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options407 = []Option{
+var options408 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var equal408 = [][]string{
+var equal409 = [][]string{
 	{"HUP", "SIGHUP", "1"},
 	{"INT", "SIGINT", "2"},
 	{"QUIT", "SIGQUIT", "3"},
@@ -16192,7 +16264,7 @@ var equal408 = [][]string{
 	{"SYS", "SIGSYS", "UNUSED", "31"},
 }
 
-var options409 = []Option{
+var options410 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -16201,7 +16273,7 @@ var options409 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options410 = []Option{
+var options411 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -16212,23 +16284,23 @@ var options410 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options411 = []Option{
+var options412 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options412 = []Option{
+var options413 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options413 = []Option{
+var options414 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options414 = []Option{
+var options415 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -16335,7 +16407,7 @@ var options414 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options415 = []Option{
+var options416 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
@@ -16343,14 +16415,14 @@ var options415 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options416 = []Option{
+var options417 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options417 = []Option{
+var options418 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -16367,83 +16439,83 @@ var options417 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs418 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options370},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options385},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options402},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options403, Ends: true},
+var subs419 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options371},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options386},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options403},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options404, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options404, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options405},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options406},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options407, Shared: [][]Option{}, Equal: equal408},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Same: "ls", Options: options410},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options409},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options410},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options405, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options406},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options407},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options408, Shared: [][]Option{}, Equal: equal409},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Same: "ls", Options: options411},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options410},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options411},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options411},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Same: "ls", Options: options410},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Same: "rm", Options: options413},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options412},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Same: "ls", Options: options411},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Same: "rm", Options: options414},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options412, Shared: [][]Option{}, Equal: equal408},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options413},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options414, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options415},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options416},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options412, Shared: [][]Option{}, Equal: equal408},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options413, Shared: [][]Option{}, Equal: equal409},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options414},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options415, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options416},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options417},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options413, Shared: [][]Option{}, Equal: equal409},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options417},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options418},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options419 = []Option{
+var options420 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options420 = []Option{
+var options421 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options421 = []Option{
+var options422 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options422 = []Option{
+var options423 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options423 = []Option{
+var options424 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs424 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options419, Apart: true},
+var subs425 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options420, Apart: true},
 	{Name: "export", Style: Exact, Operands: Outputs, Skip: 1, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Operands: Loads, Skip: 1, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options420},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Same: "ls", Options: options421},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options421},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Same: "rm", Options: options422},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options422},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options421},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Same: "ls", Options: options422},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options422},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Same: "rm", Options: options423},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options423},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options423, Apart: true},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options424, Apart: true},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options425 = []Option{
+var options426 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options426 = []Option{
+var options427 = []Option{
 	{Names: names{"-f", "--files"}, Effect: EffWriteHere},
 	{Names: names{"-n", "--name"}},
 	{Names: names{"--new"}},
@@ -16451,7 +16523,7 @@ var options426 = []Option{
 	{Names: names{"--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options427 = []Option{
+var options428 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -16459,24 +16531,24 @@ var options427 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options428 = []Option{
+var options429 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options429 = []Option{
+var options430 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options430 = []Option{
+var options431 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options431 = []Option{
+var options432 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -16486,54 +16558,54 @@ var options431 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options432 = []Option{
+var options433 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options433 = []Option{
+var options434 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options434 = []Option{
+var options435 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options435 = []Option{
+var options436 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs436 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options371, Obeys: "Dockerfile"},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options427},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options428},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options429},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Same: "ls", Options: options431},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options430},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options431},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options432},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options433},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options433},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Same: "rm", Options: options434},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options434},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options435},
+var subs437 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options372, Obeys: "Dockerfile"},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options428},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options429},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options430},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Same: "ls", Options: options432},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options431},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options432},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options433},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options434},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options434},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Same: "rm", Options: options435},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options435},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options436},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options437 = []Option{
+var options438 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options438 = []Option{
+var options439 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--authfile"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build"}},
@@ -16558,13 +16630,13 @@ var options438 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options439 = []Option{
+var options440 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options440 = []Option{
+var options441 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -16572,30 +16644,30 @@ var options440 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options441 = []Option{
+var options442 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options442 = []Option{
+var options443 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options443 = []Option{
+var options444 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs444 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options440},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options441},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options442},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options443},
+var subs445 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options441},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options442},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options443},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options444},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options445 = []Option{
+var options446 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -16605,7 +16677,7 @@ var options445 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options446 = []Option{
+var options447 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -16625,31 +16697,31 @@ var options446 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options447 = []Option{
+var options448 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options448 = []Option{
+var options449 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs449 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options445},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options446},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options422},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options447},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Same: "ls", Options: options448},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options448},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options411},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Same: "rm", Options: options422},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options422},
+var subs450 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options446},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options447},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options423},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options448},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Same: "ls", Options: options449},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options449},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options412},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Same: "rm", Options: options423},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options423},
 }
 
-var options450 = []Option{
+var options451 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -16657,88 +16729,88 @@ var options450 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options451 = []Option{
+var options452 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs452 = []Program{
+var subs453 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options399},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options400},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options400},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options401},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options450},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options422},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options451},
-}
-
-var options453 = []Option{
-	{Names: names{"--compress"}},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options451},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options423},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options452},
 }
 
 var options454 = []Option{
-	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--compress"}},
 }
 
 var options455 = []Option{
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options456 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options456 = []Option{
+var options457 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options457 = []Option{
+var options458 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs458 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options453, Apart: true},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options422},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options454, Apart: true},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options420},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options455, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options448},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options456},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options422},
+var subs459 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options454, Apart: true},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options423},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options455, Apart: true},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options421},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options456, Apart: true},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options449},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options457},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options423},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}, Apart: true},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options457, Apart: true},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options458, Apart: true},
 }
 
-var options459 = []Option{
+var options460 = []Option{
 	{Names: names{"--infra-command"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--infra-conmon-pidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--pod-id-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options460 = []Option{
+var options461 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options461 = []Option{
+var options462 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs462 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options461},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options399},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options400},
+var subs463 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options462},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options400},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options401},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options463 = []Option{
+var options464 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -16814,7 +16886,7 @@ var options463 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options464 = []Option{
+var options465 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -16826,16 +16898,16 @@ var options464 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options465 = []Option{
+var options466 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options466 = []Option{
+var options467 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options467 = []Option{
+var options468 = []Option{
 	{Names: names{"--args"}, Value: Required, Effect: EffRun},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -16930,24 +17002,24 @@ var options467 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs468 = []Program{
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"service", "create"}, Options: options463, Ends: true},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options399},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options464},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options400},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options450},
+var subs469 = []Program{
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"service", "create"}, Options: options464, Ends: true},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options400},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options465},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options401},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options451},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options465},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options466},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options467},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options466},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options467},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options468},
 }
 
-var options469 = []Option{
+var options470 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options470 = []Option{
+var options471 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -16956,20 +17028,20 @@ var options470 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options471 = []Option{
+var options472 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs472 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options469},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options470},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options471},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options450},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options466},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options400},
+var subs473 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options470},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options471},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options472},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options451},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options467},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options401},
 }
 
-var options473 = []Option{
+var options474 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -16977,7 +17049,7 @@ var options473 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options474 = []Option{
+var options475 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ca-key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -16987,7 +17059,7 @@ var options474 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options475 = []Option{
+var options476 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -17005,7 +17077,7 @@ var options475 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options476 = []Option{
+var options477 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -17013,12 +17085,12 @@ var options476 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options477 = []Option{
+var options478 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options478 = []Option{
+var options479 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -17028,79 +17100,79 @@ var options478 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs479 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options474},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options475},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options476},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options477},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options422},
+var subs480 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options475},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options476},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options477},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options478},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options423},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options477},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options478},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options478},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options479},
 }
 
-var options480 = []Option{
+var options481 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options481 = []Option{
+var options482 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs482 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options480},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options425},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options420},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options481},
-}
-
-var options483 = []Option{
-	{Names: names{"--pretty"}},
+var subs483 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options481},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options426},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options421},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options482},
 }
 
 var options484 = []Option{
-	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--pretty"}},
 }
 
 var options485 = []Option{
+	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
+}
+
+var options486 = []Option{
 	{Names: names{"--name"}, Value: Required},
 }
 
-var subs486 = []Program{
-	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options484, Here: true},
-	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options485},
-}
-
-var options487 = []Option{
-	{Names: names{"-y", "--yes"}},
+var subs487 = []Program{
+	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options485, Here: true},
+	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options486},
 }
 
 var options488 = []Option{
-	{Names: names{"--local"}},
+	{Names: names{"-y", "--yes"}},
 }
 
 var options489 = []Option{
+	{Names: names{"--local"}},
+}
+
+var options490 = []Option{
 	{Names: names{"--key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-f", "--force"}},
 }
 
-var subs490 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options483},
-	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs486},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options487},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options488},
-	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options489},
-}
-
-var options491 = []Option{
-	{Names: names{"--rootless-netns"}},
+var subs491 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options484},
+	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs487},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options488},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options489},
+	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options490},
 }
 
 var options492 = []Option{
+	{Names: names{"--rootless-netns"}},
+}
+
+var options493 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -17116,118 +17188,118 @@ var options492 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options493 = []Option{
+var options494 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options494 = []Option{
+var options495 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs495 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options492},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options420},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Same: "ls", Options: options493},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options493},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options432},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Same: "rm", Options: options422},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options422},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options494},
+var subs496 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options493},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options421},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Same: "ls", Options: options494},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options494},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options433},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Same: "rm", Options: options423},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options423},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options495},
 }
 
-var subs496 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options370},
-	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options459, Inherit: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options371, Obeys: "Dockerfile"},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs373},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options374, Subs: subs380},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs384},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options385},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options386, Subs: subs397, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs401},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs418},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs424},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options402},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options403, Ends: true},
+var subs497 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options371},
+	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options460, Inherit: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options372, Obeys: "Dockerfile"},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs374},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options375, Subs: subs381},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs385},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options386},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options387, Subs: subs398, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs402},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs419},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs425},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options403},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options404, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options425},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options404, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options405},
-	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options426},
-	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options459, Inherit: true},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options427},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs436},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options431},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options428},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options420},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options437},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options407, Shared: [][]Option{}, Equal: equal408},
-	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options438, Apart: true},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options430},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options439, Home: ".docker/config.json"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options426},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options405, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options406},
+	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options427},
+	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options460, Inherit: true},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options428},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs437},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options432},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options429},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options421},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options438},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options408, Shared: [][]Option{}, Equal: equal409},
+	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options439, Apart: true},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options431},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options440, Home: ".docker/config.json"},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options409},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs444},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs449},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs452},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options410},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs445},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs450},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs453},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options438, Apart: true},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs458},
-	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options459, Inherit: true},
+	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options439, Apart: true},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs459},
+	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options460, Inherit: true},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options410},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options433},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options433},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options411},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options434},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options434},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options412, Shared: [][]Option{}, Equal: equal408},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options413},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options434},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options414, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options435},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options460},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs462},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs468},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs472},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options473},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options416},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options412, Shared: [][]Option{}, Equal: equal408},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs479},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs482},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options413, Shared: [][]Option{}, Equal: equal409},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options414},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options435},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options415, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options436},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options461},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs463},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs469},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs473},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options474},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options417},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options413, Shared: [][]Option{}, Equal: equal409},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs480},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs483},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs490},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs491},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options459, Inherit: true},
-	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options491, Ends: true},
-	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options459, Inherit: true},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options417},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options420},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs495},
+	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options460, Inherit: true},
+	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options492, Ends: true},
+	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options460, Inherit: true},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options418},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options421},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs496},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var settings497 = []Setting{
+var settings498 = []Setting{
 	{Subs: names{"context", "create"}},
 	{Subs: names{"context", "update"}},
 	{Subs: names{"context", "import"}},
 }
 
-var keys498 = names{
-	"--help", "-h", "-v",
-}
-
 var keys499 = names{
-	"BUILDAH_*", "BUILDKIT_*", "BUILDX_*", "COMPOSE_*", "CONTAINERS_*", "CONTAINER_HOST", "CONTAINER_SSHKEY",
+	"--help", "--version", "-v",
 }
 
 var keys500 = names{
+	"BUILDAH_*", "BUILDKIT_*", "BUILDX_*", "COMPOSE_*", "CONTAINERS_*", "CONTAINER_HOST", "CONTAINER_SSHKEY",
+}
+
+var keys501 = names{
 	"BUILDKIT_PROGRESS",
 }
 
-var also501 = []Alias{
+var also502 = []Alias{
 	{From: names{"compose", "exec"}, To: names{"docker", "exec"}, Part: true},
 	{From: names{"compose", "run"}, To: names{"docker", "run"}, Part: true},
 	{From: names{"compose", "cp"}, To: names{"docker", "cp"}, Part: true},
@@ -17328,7 +17400,7 @@ var also501 = []Alias{
 	{From: names{"compose"}, To: names{"docker-compose"}},
 }
 
-var also502 = []Alias{
+var also503 = []Alias{
 	{From: names{"compose", "exec"}, To: names{"podman", "exec"}, Part: true},
 	{From: names{"compose", "run"}, To: names{"podman", "run"}, Part: true},
 	{From: names{"compose", "cp"}, To: names{"podman", "cp"}, Part: true},
@@ -17429,7 +17501,7 @@ var also502 = []Alias{
 	{From: names{"compose"}, To: names{"podman-compose"}},
 }
 
-var also503 = []Alias{
+var also504 = []Alias{
 	{From: names{"compose", "exec"}, To: names{"nerdctl", "exec"}, Part: true},
 	{From: names{"compose", "run"}, To: names{"nerdctl", "run"}, Part: true},
 	{From: names{"compose", "cp"}, To: names{"nerdctl", "cp"}, Part: true},
@@ -17529,7 +17601,7 @@ var also503 = []Alias{
 	{From: names{"compose"}, To: names{"podman-compose"}, Part: true},
 }
 
-var options504 = []Option{
+var options505 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -17551,51 +17623,51 @@ var options504 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs505 = []Program{
+var subs506 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options388, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"config"}, Same: "config", Options: options388, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options389, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options396, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options390, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options391, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options392, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options393, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options389, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"config"}, Same: "config", Options: options389, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options390, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options397, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options391, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options392, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options393, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options394, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options395, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options396, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options394, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options387, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options396, Ends: true, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options397, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options395, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options388, Workdir: true, Special: "compose", Obeys: "compose.yaml compose.yml docker-compose.yaml docker-compose.yml"},
 }
 
-var also506 = []Alias{
+var also507 = []Alias{
 	{To: names{"docker", "compose"}},
 }
 
-var options507 = []Option{
+var options508 = []Option{
 	{Names: names{"-t", "--access-token"}, Value: Required},
 	{Names: names{"-u", "--api-url"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
@@ -17615,11 +17687,11 @@ var options507 = []Option{
 	{Names: names{"--http-retry-max"}, Value: Required},
 }
 
-var options508 = []Option{
+var options509 = []Option{
 	{Names: names{"--spec"}, Value: Required, Effect: EffLoad},
 }
 
-var options509 = []Option{
+var options510 = []Option{
 	{Names: names{"--user-data"}, Value: Required},
 	{Names: names{"--user-data-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ssh-keys"}, Value: Required},
@@ -17633,7 +17705,7 @@ var options509 = []Option{
 	{Names: names{"--enable-monitoring"}},
 }
 
-var options510 = []Option{
+var options511 = []Option{
 	{Names: names{"--ssh-command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh-key-path"}, Value: Required, Effect: EffRead},
 	{Names: names{"--ssh-port"}, Value: Required},
@@ -17643,57 +17715,57 @@ var options510 = []Option{
 	{Names: names{"--ssh-retry-max"}, Value: Required},
 }
 
-var subs511 = []Program{
-	{Name: "action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "cdn", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "certificate", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "droplet", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "droplet-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "firewall", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "image-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "load-balancer", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "region", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "reserved-ip", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "size", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "ssh", Style: Exact, Path: names{"compute", "ssh"}, Options: options510, Apart: true},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
-	{Name: "volume-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options509},
+var subs512 = []Program{
+	{Name: "action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "cdn", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "certificate", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "droplet", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "droplet-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "firewall", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "image-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "load-balancer", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "region", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "reserved-ip", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "size", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "ssh", Style: Exact, Path: names{"compute", "ssh"}, Options: options511, Apart: true},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
+	{Name: "volume-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options510},
 }
 
-var subs512 = []Program{
-	{Name: "1-click", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
+var subs513 = []Program{
+	{Name: "1-click", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
 	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "balance", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "billing-history", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "compute", Style: Exact, Operands: Unread, Path: names{"compute"}, Subs: subs511, Inherit: true},
-	{Name: "databases", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "genai", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "invoice", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
+	{Name: "balance", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "billing-history", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "compute", Style: Exact, Operands: Unread, Path: names{"compute"}, Subs: subs512, Inherit: true},
+	{Name: "databases", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "genai", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "invoice", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
 	{Name: "kubernetes", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "monitoring", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
+	{Name: "monitoring", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
 	{Name: "sandbox", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
 	{Name: "serverless", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "spaces", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
-	{Name: "vpcs", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options508},
+	{Name: "spaces", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
+	{Name: "vpcs", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options509},
 }
 
-var keys513 = names{
+var keys514 = names{
 	"DIGITALOCEAN_*",
 }
 
-var options514 = []Option{
+var options515 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -17745,7 +17817,7 @@ var options514 = []Option{
 	{Names: names{"-7"}},
 }
 
-var options515 = []Option{
+var options516 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-O"}, Effect: EffInPlace},
 	{Names: names{"-c"}, Effect: EffSystem},
@@ -17771,7 +17843,7 @@ var options515 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options516 = []Option{
+var options517 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -17782,7 +17854,7 @@ var options516 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options517 = []Option{
+var options518 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -17796,7 +17868,7 @@ var options517 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options518 = []Option{
+var options519 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -17818,7 +17890,7 @@ var options518 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options519 = []Option{
+var options520 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -17832,7 +17904,7 @@ var options519 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options520 = []Option{
+var options521 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -17853,10 +17925,10 @@ var options520 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs521 = []Program{
+var subs522 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options518, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options518, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options519, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options519, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -17864,21 +17936,21 @@ var subs521 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options518, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options519, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options518, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options519, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options518, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options519, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options518, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options519, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options519, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options520, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Same: "sln", Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options520, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options521, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -17886,15 +17958,15 @@ var subs521 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var settings522 = []Setting{
+var settings523 = []Setting{
 	{Subs: names{"nuget", "config", "set"}},
 }
 
-var keys523 = names{
+var keys524 = names{
 	".", "clean", "dev-certs", "help", "sln", "solution", "user-secrets",
 }
 
-var also524 = []Alias{
+var also525 = []Alias{
 	{From: names{"add", "package"}, To: names{"dotnet", "package", "add"}},
 	{From: names{"package", "add"}, To: names{"dotnet", "add", "package"}},
 	{From: names{"add", "reference"}, To: names{"dotnet", "reference", "add"}},
@@ -17909,7 +17981,7 @@ var also524 = []Alias{
 	{From: names{"reference", "list"}, To: names{"dotnet", "list", "reference"}},
 }
 
-var options525 = []Option{
+var options526 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -17987,11 +18059,11 @@ var options525 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var keys526 = names{
+var keys527 = names{
 	"DPKG_*",
 }
 
-var options527 = []Option{
+var options528 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -18010,7 +18082,7 @@ var options527 = []Option{
 	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options528 = []Option{
+var options529 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -18035,7 +18107,7 @@ var options528 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options529 = []Option{
+var options530 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -18113,7 +18185,7 @@ var options529 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options530 = []Option{
+var options531 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -18142,7 +18214,63 @@ var options530 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options531 = []Option{
+var options532 = []Option{
+	{Names: names{"-append"}},
+	{Names: names{"-ascii"}},
+	{Names: names{"-bail"}},
+	{Names: names{"-batch"}},
+	{Names: names{"-box"}},
+	{Names: names{"-column"}},
+	{Names: names{"-cmd", "-c"}, Value: Required, Effect: EffCode},
+	{Names: names{"-csv"}},
+	{Names: names{"-deserialize"}},
+	{Names: names{"-echo"}},
+	{Names: names{"-escape"}, Value: Required},
+	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-header"}},
+	{Names: names{"-noheader"}},
+	{Names: names{"-help"}, Effect: EffPattern},
+	{Names: names{"-html"}},
+	{Names: names{"-interactive"}},
+	{Names: names{"-json"}},
+	{Names: names{"-jsonlines"}},
+	{Names: names{"-line"}},
+	{Names: names{"-list"}},
+	{Names: names{"-lookaside"}, Value: Pair},
+	{Names: names{"-markdown"}},
+	{Names: names{"-maxsize"}, Value: Required},
+	{Names: names{"-memtrace"}},
+	{Names: names{"-mmap"}, Value: Required},
+	{Names: names{"-newline"}, Value: Required},
+	{Names: names{"-nofollow"}},
+	{Names: names{"-nonce"}, Value: Required},
+	{Names: names{"-no-rowid-in-view"}},
+	{Names: names{"-nullvalue"}, Value: Required},
+	{Names: names{"-pagecache"}, Value: Pair},
+	{Names: names{"-pcachetrace"}},
+	{Names: names{"-quote"}},
+	{Names: names{"-readonly"}},
+	{Names: names{"-safe"}},
+	{Names: names{"-separator"}, Value: Required},
+	{Names: names{"-stats"}},
+	{Names: names{"-table"}},
+	{Names: names{"-tabs"}},
+	{Names: names{"-unsafe-testing"}},
+	{Names: names{"-version"}, Effect: EffPattern},
+	{Names: names{"-vfs"}, Value: Required},
+	{Names: names{"-zip"}},
+	{Names: names{"-unsigned"}, Effect: EffUnproven},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}, Value: Required, Effect: EffCode},
+	{Names: names{"-ui"}, Effect: EffUnproven},
+	{Names: names{"-no-stdin"}},
+}
+
+var keys533 = names{
+	"SQLITE_*",
+}
+
+var options534 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -18151,7 +18279,7 @@ var options531 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options532 = []Option{
+var options535 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -18184,7 +18312,7 @@ var options532 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options533 = []Option{
+var options536 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -18198,7 +18326,7 @@ var options533 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options534 = []Option{
+var options537 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--input-mach"}, Value: Required},
@@ -18213,7 +18341,7 @@ var options534 = []Option{
 	{Names: names{"--disable-x86-feature"}, Value: Required},
 }
 
-var options535 = []Option{
+var options538 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -18239,18 +18367,14 @@ var options535 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var keys536 = names{
-	"--help", "--version", "-h", "-v",
-}
-
-var options537 = []Option{
+var options539 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options538 = []Option{
+var options540 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -18259,7 +18383,7 @@ var options538 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options539 = []Option{
+var options541 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -18271,7 +18395,7 @@ var options539 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options540 = []Option{
+var options542 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -18289,17 +18413,17 @@ var options540 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options541 = []Option{
+var options543 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var keys542 = names{
+var keys544 = names{
 	"-version",
 }
 
-var options543 = []Option{
+var options545 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -18356,7 +18480,7 @@ var options543 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options544 = []Option{
+var options546 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -18413,7 +18537,7 @@ var options544 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options545 = []Option{
+var options547 = []Option{
 	{Names: names{"--endpoints"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cacert"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cert"}, Value: Required, Effect: EffRead},
@@ -18433,11 +18557,11 @@ var options545 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options546 = []Option{
+var options548 = []Option{
 	{Names: names{"--ttl"}, Value: Required},
 }
 
-var options547 = []Option{
+var options549 = []Option{
 	{Names: names{"--data-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--wal-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--name"}, Value: Required},
@@ -18446,19 +18570,19 @@ var options547 = []Option{
 	{Names: names{"--skip-hash-check"}},
 }
 
-var subs548 = []Program{
-	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options547},
+var subs550 = []Program{
+	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options549},
 	{Name: "save", Style: Exact, Operands: Outputs, Path: names{"snapshot", "save"}},
-	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options547},
+	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options549},
 }
 
-var options549 = []Option{
+var options551 = []Option{
 	{Names: names{"-i", "--interactive"}, Effect: EffUnproven},
 	{Names: names{"--prev-kv"}},
 	{Names: names{"--progress-notify"}},
 }
 
-var subs550 = []Program{
+var subs552 = []Program{
 	{Name: "alarm", Style: Exact, Path: names{"get"}},
 	{Name: "auth", Style: Exact, Path: names{"get"}},
 	{Name: "check", Style: Exact, Path: names{"get"}},
@@ -18471,26 +18595,26 @@ var subs550 = []Program{
 	{Name: "get", Style: Exact, Path: names{"get"}},
 	{Name: "help", Style: Exact, Path: names{"get"}},
 	{Name: "lease", Style: Exact, Path: names{"get"}},
-	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options546, Ends: true},
+	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options548, Ends: true},
 	{Name: "make-mirror", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "member", Style: Exact, Path: names{"get"}},
 	{Name: "move-leader", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "put", Style: Exact, Path: names{"get"}},
 	{Name: "role", Style: Exact, Path: names{"get"}},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs548, Inherit: true},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs550, Inherit: true},
 	{Name: "txn", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "user", Style: Exact, Path: names{"get"}},
 	{Name: "version", Style: Exact, Path: names{"get"}},
-	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options549},
+	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options551},
 }
 
-var options551 = []Option{
+var options553 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options552 = []Option{
+var options554 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -18498,7 +18622,7 @@ var options552 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options553 = []Option{
+var options555 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -18510,13 +18634,13 @@ var options553 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options554 = []Option{
+var options556 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options555 = []Option{
+var options557 = []Option{
 	{Names: names{"--write-theme"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdin"}},
 	{Names: names{"--show-symlinks"}},
@@ -18580,7 +18704,7 @@ var options555 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options556 = []Option{
+var options558 = []Option{
 	{Names: names{"-l", "--lib", "--faked"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-s"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
@@ -18590,7 +18714,7 @@ var options556 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options557 = []Option{
+var options559 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -18600,7 +18724,7 @@ var options557 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options558 = []Option{
+var options560 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -18609,7 +18733,7 @@ var options558 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options559 = []Option{
+var options561 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-f", "--format"}, Value: Required},
@@ -18620,7 +18744,7 @@ var options559 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options560 = []Option{
+var options562 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -18681,7 +18805,7 @@ var options560 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options561 = []Option{
+var options563 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -18779,11 +18903,11 @@ var options561 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var keys562 = names{
+var keys564 = names{
 	"-L", "-codecs", "-decoders", "-encoders", "-filters", "-formats", "-h", "-version",
 }
 
-var options563 = []Option{
+var options565 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-f"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-hide_banner"}},
@@ -18823,11 +18947,11 @@ var options563 = []Option{
 	{Names: names{"-h"}, Value: Required},
 }
 
-var keys564 = names{
+var keys566 = names{
 	"-L", "-codecs", "-decoders", "-encoders", "-filters", "-formats", "-h", "-sections", "-version",
 }
 
-var options565 = []Option{
+var options567 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -18861,7 +18985,7 @@ var options565 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options566 = []Option{
+var options568 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -18972,14 +19096,14 @@ var options566 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options567 = []Option{
+var options569 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-m"}},
 	{Names: names{"-p"}},
 	{Names: names{"-s"}},
 }
 
-var options568 = []Option{
+var options570 = []Option{
 	{Names: names{"--output", "--output-stderr", "--trace", "--build", "--dbus-log", "--mkfile", "--mkdir"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--profile", "--include", "--netfilter", "--netfilter6"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--env"}, Value: Optional, Effect: EffOpaque},
@@ -19016,7 +19140,7 @@ var options568 = []Option{
 	{Names: names{"--top"}},
 }
 
-var options569 = []Option{
+var options571 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -19035,7 +19159,11 @@ var options569 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options570 = []Option{
+var keys572 = names{
+	"--version", "-v",
+}
+
+var options573 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19082,7 +19210,7 @@ var options570 = []Option{
 	{Names: names{"--application-import-names"}, Value: Required},
 }
 
-var options571 = []Option{
+var options574 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--ostree-verbose"}},
 	{Names: names{"--user"}},
@@ -19094,7 +19222,7 @@ var options571 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options572 = []Option{
+var options575 = []Option{
 	{Names: names{"--app"}},
 	{Names: names{"--runtime"}},
 	{Names: names{"-d", "--show-details"}},
@@ -19103,7 +19231,7 @@ var options572 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 }
 
-var options573 = []Option{
+var options576 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--branch"}, Value: Required},
 	{Names: names{"-d", "--devel"}},
@@ -19125,42 +19253,42 @@ var options573 = []Option{
 	{Names: names{"-p", "--die-with-parent"}},
 }
 
-var subs574 = []Program{
+var subs577 = []Program{
 	{Name: "build", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-export", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-finish", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-init", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "config", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "config", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "enter", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "info", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "info", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "override", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "permission-set", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "remote-add", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "remote-modify", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options572},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options573, Ends: true, Apart: true},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options575},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options576, Ends: true, Apart: true},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options575},
 	{Name: "spawn", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 }
 
-var also575 = []Alias{
+var also578 = []Alias{
 	{From: names{"remove"}, To: names{"flatpak", "uninstall"}},
 	{From: names{"uninstall"}, To: names{"flatpak", "remove"}},
 }
 
-var options576 = []Option{
+var options579 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -19175,7 +19303,7 @@ var options576 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options577 = []Option{
+var options580 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-r", "--remote"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -19190,7 +19318,7 @@ var options577 = []Option{
 	{Names: names{"-j"}},
 }
 
-var options578 = []Option{
+var options581 = []Option{
 	{Names: names{"-n", "--num"}, Value: Required},
 	{Names: names{"-t", "--tail"}},
 	{Names: names{"--remote-only"}},
@@ -19208,12 +19336,12 @@ var options578 = []Option{
 	{Names: names{"--region"}, Value: Required},
 }
 
-var options579 = []Option{
+var options582 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-d", "--dyno"}, Value: Required},
 }
 
-var options580 = []Option{
+var options583 = []Option{
 	{Names: names{"-x", "--exit-code"}},
 	{Names: names{"--no-tty"}},
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
@@ -19224,7 +19352,7 @@ var options580 = []Option{
 	{Names: names{"--no-local"}},
 }
 
-var options581 = []Option{
+var options584 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -19236,7 +19364,7 @@ var options581 = []Option{
 	{Names: names{"--session"}, Value: Optional},
 }
 
-var options582 = []Option{
+var options585 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -19249,92 +19377,92 @@ var options582 = []Option{
 	{Names: names{"-s", "--select"}},
 }
 
-var subs583 = []Program{
-	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options582},
+var subs586 = []Program{
+	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options585},
 	{Name: "sftp", Style: Exact, Operands: Unread, Path: names{"ssh", "sftp"}, Apart: true},
 }
 
-var subs584 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
+var subs587 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
 	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
 	{Name: "auth:token", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
-	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options579, Apart: true},
-	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "machine", Options: options578},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
+	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options582, Apart: true},
+	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "machine", Options: options581},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
 	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:install", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:link", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:update", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
-	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options579, Apart: true},
-	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "restart", Options: options578},
-	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "scale", Options: options578},
-	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options580},
-	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options580},
-	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options580},
-	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options580},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options581, Subs: subs583},
-	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
-	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options578},
+	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options582, Apart: true},
+	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "restart", Options: options581},
+	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Same: "scale", Options: options581},
+	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options583},
+	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options583},
+	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options583},
+	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options583},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options584, Subs: subs586},
+	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
+	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options581},
 }
 
-var keys585 = names{
+var keys588 = names{
 	"FLY_*",
 }
 
-var also586 = []Alias{
+var also589 = []Alias{
 	{To: names{"flyctl"}},
 }
 
-var also587 = []Alias{
+var also590 = []Alias{
 	{To: names{"fly"}},
 }
 
-var options588 = []Option{
+var options591 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -19345,7 +19473,7 @@ var options588 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options589 = []Option{
+var options592 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -19355,12 +19483,12 @@ var options589 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs590 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options589, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options589, Ends: true},
+var subs593 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options592, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options592, Ends: true},
 }
 
-var options591 = []Option{
+var options594 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -19368,7 +19496,7 @@ var options591 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options592 = []Option{
+var options595 = []Option{
 	{Names: names{"-0", "--print0"}},
 	{Names: names{"-1", "--one-event"}},
 	{Names: names{"--batch-marker"}, Value: Optional},
@@ -19394,7 +19522,7 @@ var options592 = []Option{
 	{Names: names{"--event-flag-separator"}, Value: Required},
 }
 
-var options593 = []Option{
+var options596 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -19410,7 +19538,7 @@ var options593 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options594 = []Option{
+var options597 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -19430,7 +19558,7 @@ var options594 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options595 = []Option{
+var options598 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -19464,7 +19592,7 @@ var options595 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options596 = []Option{
+var options599 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -19540,11 +19668,7 @@ var options596 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var keys597 = names{
-	"--version", "-v",
-}
-
-var options598 = []Option{
+var options600 = []Option{
 	{Names: names{"--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plaintext-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--project"}, Value: Required},
@@ -19590,7 +19714,7 @@ var options598 = []Option{
 	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options599 = []Option{
+var options601 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--no-promote"}},
 	{Names: names{"--promote"}},
@@ -19602,11 +19726,11 @@ var options599 = []Option{
 	{Names: names{"--ignore-file"}, Value: Required},
 }
 
-var subs600 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options599},
+var subs602 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options601},
 }
 
-var options601 = []Option{
+var options603 = []Option{
 	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--include-license"}},
@@ -19615,27 +19739,27 @@ var options601 = []Option{
 	{Names: names{"--lifetime"}, Value: Required},
 }
 
-var subs602 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options601, Apart: true},
-}
-
-var subs603 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options599},
-}
-
 var subs604 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options601, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options601, Apart: true},
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options603, Apart: true},
 }
 
-var options605 = []Option{
+var subs605 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options601},
+}
+
+var subs606 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options603, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options603, Apart: true},
+}
+
+var options607 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--tag"}, Value: Required},
 	{Names: names{"--no-source"}},
@@ -19652,11 +19776,11 @@ var options605 = []Option{
 	{Names: names{"--dir"}, Value: Required},
 }
 
-var subs606 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options605},
+var subs608 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options607},
 }
 
-var subs607 = []Program{
+var subs609 = []Program{
 	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
@@ -19664,7 +19788,7 @@ var subs607 = []Program{
 	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 }
 
-var options608 = []Option{
+var options610 = []Option{
 	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--compress"}},
 	{Names: names{"--port"}, Value: Required},
@@ -19693,7 +19817,7 @@ var options608 = []Option{
 	{Names: names{"--checksums-only"}},
 }
 
-var options609 = []Option{
+var options611 = []Option{
 	{Names: names{"--internal-ip"}},
 	{Names: names{"--tunnel-through-iap"}},
 	{Names: names{"--plain"}},
@@ -19703,49 +19827,49 @@ var options609 = []Option{
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
 }
 
-var subs610 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options609, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options608},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options609, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options609, Apart: true},
+var subs612 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options611, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options610},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options611, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options611, Apart: true},
 }
 
-var subs611 = []Program{
+var subs613 = []Program{
 	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs612 = []Program{
+var subs614 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs613 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs612, Inherit: true},
-}
-
-var subs614 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options608},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options608},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options608},
-}
-
 var subs615 = []Program{
-	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs603, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs604, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs606, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs607, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs610, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs611, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs613, Inherit: true},
-	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
-	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs614, Inherit: true},
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs614, Inherit: true},
 }
 
 var subs616 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options605},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options610},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options610},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options610},
 }
 
 var subs617 = []Program{
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs605, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs606, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs608, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs609, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs612, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs613, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs615, Inherit: true},
+	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs616, Inherit: true},
+}
+
+var subs618 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options607},
+}
+
+var subs619 = []Program{
 	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
@@ -19753,102 +19877,70 @@ var subs617 = []Program{
 	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
 }
 
-var subs618 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options609, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options608},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options609, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options609, Apart: true},
+var subs620 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options611, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options610},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options611, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options611, Apart: true},
 }
 
-var subs619 = []Program{
+var subs621 = []Program{
 	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs620 = []Program{
+var subs622 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs621 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs620, Inherit: true},
-}
-
-var subs622 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options608},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options608},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options608},
-}
-
 var subs623 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs615, Inherit: true},
-	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs600, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs602, Inherit: true},
-	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs615, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs616, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs617, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs618, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs619, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs621, Inherit: true},
-	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs615, Inherit: true},
-	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs622, Inherit: true},
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs622, Inherit: true},
 }
 
-var settings624 = []Setting{
+var subs624 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options610},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options610},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options610},
+}
+
+var subs625 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs617, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs602, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs604, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs617, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs618, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs619, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs620, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs621, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs623, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs617, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs624, Inherit: true},
+}
+
+var settings626 = []Setting{
 	{Subs: names{"config", "set"}},
 }
 
-var keys625 = names{
+var keys627 = names{
 	"accessibility/*", "account", "ai/region", "app/promote_by_default", "app/stop_previous_version", "artifacts/location", "artifacts/repository", "component_manager/disable_update_check", "compute/region", "compute/zone", "container/cluster", "core/account", "core/disable_color", "core/disable_usage_reporting", "core/project", "core/show_structured_logs", "core/user_output_enabled", "core/verbosity", "dataflow/region", "dataproc/region", "deploy/region", "disable_color", "disable_usage_reporting", "eventarc/location", "filestore/zone", "functions/gen2", "functions/region", "gcloudignore/enabled", "memcache/region", "project", "redis/region", "region", "run/platform", "run/region", "survey/disable_prompts", "verbosity", "workflows/location", "zone",
 }
 
-var keys626 = names{
+var keys628 = names{
 	"BOTO_*", "CLOUDSDK_*", "GOOGLE_*",
 }
 
-var also627 = []Alias{
+var also629 = []Alias{
 	{From: names{"beta"}, To: names{"gcloud"}, Part: true},
 	{From: names{"alpha"}, To: names{"gcloud"}, Part: true},
 }
 
-var options628 = []Option{
-	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-ix", "-init-command"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-p", "-pid"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-c", "-core"}, Value: Required, Effect: EffInput},
-	{Names: names{"-e", "-exec"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-s", "-symbols"}, Value: Required, Effect: EffInput},
-	{Names: names{"-se"}, Value: Required},
-	{Names: names{"-d", "-directory"}, Value: Required},
-	{Names: names{"-batch"}, Effect: EffPattern},
-	{Names: names{"-q", "-quiet", "-silent"}},
-	{Names: names{"-n"}},
-	{Names: names{"-nx", "-nh"}},
-	{Names: names{"-cd"}, Value: Required, Effect: EffDir},
-	{Names: names{"-tty"}, Value: Required},
-	{Names: names{"-args"}, Effect: EffOpaque},
-	{Names: names{"--args"}, Effect: EffOpaque},
-	{Names: names{"-tui"}},
-	{Names: names{"-h", "-help"}, Effect: EffPattern},
-	{Names: names{"-version", "-v"}, Effect: EffPattern},
-	{Names: names{"-o"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-O"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-k"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-f", "-file"}, Value: Required},
-	{Names: names{"-r"}},
-	{Names: names{"-a"}, Value: Required},
-	{Names: names{"-l"}, Value: Required},
-}
-
-var options629 = []Option{
+var options630 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options630 = []Option{
+var options631 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -19873,51 +19965,47 @@ var options630 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs631 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+var subs632 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}, Same: "environment"},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Same: "install", Options: options630, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Same: "install", Options: options631, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options630, Named: true},
-}
-
-var keys632 = names{
-	"-v",
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options631, Named: true},
 }
 
 var keys633 = names{
@@ -20318,7 +20406,7 @@ var options685 = []Option{
 
 var subs686 = []Program{
 	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options685, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options487, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options488, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
@@ -20450,7 +20538,7 @@ var options700 = []Option{
 }
 
 var subs701 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options422, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options423, Special: "gh"},
 	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options698, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
 	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options699, Special: "gh"},
@@ -20699,7 +20787,7 @@ var options720 = []Option{
 var subs721 = []Program{
 	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options715, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options716, Special: "gh"},
-	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options487, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options488, Special: "gh"},
 	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options717, Here: true, Special: "gh"},
 	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options718, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options719, Special: "gh"},
@@ -20818,7 +20906,7 @@ var options733 = []Option{
 }
 
 var subs734 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options487, Special: "gh"},
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options488, Special: "gh"},
 	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options722, Special: "gh"},
 	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options723, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
@@ -21086,7 +21174,7 @@ var options751 = []Option{
 
 var subs752 = []Program{
 	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options751, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options487, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options488, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
@@ -23734,9 +23822,9 @@ var subs902 = []Program{
 	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options899, Workdir: true, Special: "git"},
 	{Name: "list", Path: names{"worktree", "list"}, Options: options900, Safe: true, Workdir: true, Special: "git"},
 	{Name: "lock", Path: names{"worktree", "prune"}, Options: options901, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options422, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options423, Workdir: true, Special: "git"},
 	{Name: "prune", Path: names{"worktree", "prune"}, Options: options901, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options422, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options423, Workdir: true, Special: "git"},
 	{Name: "repair", Path: names{"worktree", "prune"}, Options: options901, Workdir: true, Special: "git"},
 	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options901, Workdir: true, Special: "git"},
 }
@@ -24604,7 +24692,7 @@ var options946 = []Option{
 }
 
 var keys947 = names{
-	"-h",
+	"--help", "-h", "-help",
 }
 
 var options948 = []Option{
@@ -26384,7 +26472,11 @@ var subs1046 = []Program{
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options1047 = []Option{
+var keys1047 = names{
+	"--help", "--version", "-V", "-Version",
+}
+
+var options1048 = []Option{
 	{Names: names{"-i", "--id"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
@@ -26401,7 +26493,7 @@ var options1047 = []Option{
 	{Names: names{"--human"}},
 }
 
-var options1048 = []Option{
+var options1049 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -26422,7 +26514,7 @@ var options1048 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options1049 = []Option{
+var options1050 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -26479,11 +26571,11 @@ var options1049 = []Option{
 	{Names: names{"-client"}},
 }
 
-var keys1050 = names{
+var keys1051 = names{
 	"--help", "--version", "-help", "-version",
 }
 
-var options1051 = []Option{
+var options1052 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -26516,7 +26608,7 @@ var options1051 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options1052 = []Option{
+var options1053 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -26628,7 +26720,7 @@ var options1052 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options1053 = []Option{
+var options1054 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -26654,7 +26746,7 @@ var options1053 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs1054 = []Program{
+var subs1055 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Same: "bookmark", Workdir: true},
@@ -26706,11 +26798,11 @@ var subs1054 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var keys1055 = names{
+var keys1056 = names{
 	"colors.*", "ui.always-allow-large-revsets", "ui.color", "ui.diff-instructions", "ui.graph.style", "ui.log-word-wrap", "ui.paginate", "ui.quiet", "user.email", "user.name",
 }
 
-var options1056 = []Option{
+var options1057 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -26719,7 +26811,7 @@ var options1056 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options1057 = []Option{
+var options1058 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -26735,7 +26827,7 @@ var options1057 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1058 = []Option{
+var options1059 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -26810,7 +26902,7 @@ var options1058 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options1059 = []Option{
+var options1060 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-C", "--comments"}},
 	{Names: names{"-d", "--delete"}, Effect: EffInPlace},
@@ -26831,7 +26923,7 @@ var options1059 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options1060 = []Option{
+var options1061 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -26878,7 +26970,7 @@ var options1060 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options1061 = []Option{
+var options1062 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--prereq"}, Value: Required, Effect: EffInput},
@@ -26895,7 +26987,7 @@ var options1061 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1062 = []Option{
+var options1063 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -26906,7 +26998,7 @@ var options1062 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1063 = []Option{
+var options1064 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -26959,7 +27051,7 @@ var options1063 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options1064 = []Option{
+var options1065 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -26990,7 +27082,7 @@ var options1064 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1065 = []Option{
+var options1066 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -27010,7 +27102,7 @@ var options1065 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1066 = []Option{
+var options1067 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -27021,7 +27113,7 @@ var options1066 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options1067 = []Option{
+var options1068 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -27048,7 +27140,7 @@ var options1067 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1068 = []Option{
+var options1069 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -27056,7 +27148,7 @@ var options1068 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1069 = []Option{
+var options1070 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -27064,7 +27156,7 @@ var options1069 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options1070 = []Option{
+var options1071 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27077,20 +27169,20 @@ var options1070 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1071 = []Option{
+var options1072 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1072 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options1069, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options1070, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1071, Special: "kubectl"},
+var subs1073 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options1070, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options1071, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1072, Special: "kubectl"},
 }
 
-var options1073 = []Option{
+var options1074 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27107,7 +27199,7 @@ var options1073 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1074 = []Option{
+var options1075 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -27118,12 +27210,12 @@ var options1074 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1075 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1074, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1074, Special: "kubectl"},
+var subs1076 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1075, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1075, Special: "kubectl"},
 }
 
-var options1076 = []Option{
+var options1077 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -27134,31 +27226,31 @@ var options1076 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1077 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1076, Special: "kubectl"},
+var subs1078 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1077, Special: "kubectl"},
 }
 
-var options1078 = []Option{
+var options1079 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1079 = []Option{
+var options1080 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options1080 = []Option{
+var options1081 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options1081 = []Option{
+var options1082 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options1082 = []Option{
+var options1083 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -27175,7 +27267,7 @@ var options1082 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options1083 = []Option{
+var options1084 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -27186,36 +27278,36 @@ var options1083 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1084 = []Program{
+var subs1085 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1078, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1079, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1079, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1080, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1081, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1082, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1080, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1081, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1082, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1083, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1083, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1084, Special: "kubectl"},
 }
 
-var options1085 = []Option{
+var options1086 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options1086 = []Option{
+var options1087 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options1087 = []Option{
+var options1088 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -27233,7 +27325,7 @@ var options1087 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1088 = []Option{
+var options1089 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27249,7 +27341,7 @@ var options1088 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1089 = []Option{
+var options1090 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27263,7 +27355,7 @@ var options1089 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1090 = []Option{
+var options1091 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27278,7 +27370,7 @@ var options1090 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1091 = []Option{
+var options1092 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27292,7 +27384,7 @@ var options1091 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1092 = []Option{
+var options1093 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27306,7 +27398,7 @@ var options1092 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1093 = []Option{
+var options1094 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -27321,7 +27413,7 @@ var options1093 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1094 = []Option{
+var options1095 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27334,7 +27426,7 @@ var options1094 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1095 = []Option{
+var options1096 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27345,7 +27437,7 @@ var options1095 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1096 = []Option{
+var options1097 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27359,7 +27451,7 @@ var options1096 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1097 = []Option{
+var options1098 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27374,7 +27466,7 @@ var options1097 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options1098 = []Option{
+var options1099 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27387,7 +27479,7 @@ var options1098 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1099 = []Option{
+var options1100 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27401,7 +27493,7 @@ var options1099 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1100 = []Option{
+var options1101 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27416,7 +27508,7 @@ var options1100 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1101 = []Option{
+var options1102 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -27430,7 +27522,7 @@ var options1101 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1102 = []Option{
+var options1103 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -27442,27 +27534,27 @@ var options1102 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1103 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1088, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1089, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1090, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1091, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1092, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1093, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1094, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1095, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1096, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1097, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1098, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1099, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1100, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1101, Inherit: true, Special: "kubectl"},
+var subs1104 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1089, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1090, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1091, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1092, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1093, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1094, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1095, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1096, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1097, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1098, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1099, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1100, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1101, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1102, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1095, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1102, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1096, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1103, Special: "kubectl"},
 }
 
-var options1104 = []Option{
+var options1105 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -27489,7 +27581,7 @@ var options1104 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options1105 = []Option{
+var options1106 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -27510,7 +27602,7 @@ var options1105 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1106 = []Option{
+var options1107 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27520,7 +27612,7 @@ var options1106 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options1107 = []Option{
+var options1108 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27534,7 +27626,7 @@ var options1107 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options1108 = []Option{
+var options1109 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -27548,7 +27640,7 @@ var options1108 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1109 = []Option{
+var options1110 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27564,7 +27656,7 @@ var options1109 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1110 = []Option{
+var options1111 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27577,7 +27669,7 @@ var options1110 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1111 = []Option{
+var options1112 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -27586,13 +27678,13 @@ var options1111 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1112 = []Option{
+var options1113 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options1113 = []Option{
+var options1114 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27618,7 +27710,7 @@ var options1113 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1114 = []Option{
+var options1115 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27644,7 +27736,7 @@ var options1114 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options1115 = []Option{
+var options1116 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -27661,7 +27753,7 @@ var options1115 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options1116 = []Option{
+var options1117 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -27680,7 +27772,7 @@ var options1116 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options1117 = []Option{
+var options1118 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27697,20 +27789,20 @@ var options1117 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1118 = []Option{
+var options1119 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs1119 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1118, Special: "kubectl"},
+var subs1120 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1119, Special: "kubectl"},
 }
 
-var options1120 = []Option{
+var options1121 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options1121 = []Option{
+var options1122 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -27726,7 +27818,7 @@ var options1121 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options1122 = []Option{
+var options1123 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27747,7 +27839,7 @@ var options1122 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1123 = []Option{
+var options1124 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -27759,7 +27851,7 @@ var options1123 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1124 = []Option{
+var options1125 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27771,7 +27863,7 @@ var options1124 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1125 = []Option{
+var options1126 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -27781,7 +27873,7 @@ var options1125 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1126 = []Option{
+var options1127 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27794,16 +27886,16 @@ var options1126 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs1127 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1123, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1124, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1124, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1124, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1125, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1126, Special: "kubectl"},
+var subs1128 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1124, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1125, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1125, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1125, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1126, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1127, Special: "kubectl"},
 }
 
-var options1128 = []Option{
+var options1129 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -27840,7 +27932,7 @@ var options1128 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1129 = []Option{
+var options1130 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -27857,7 +27949,7 @@ var options1129 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1130 = []Option{
+var options1131 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -27880,7 +27972,7 @@ var options1130 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1131 = []Option{
+var options1132 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27895,7 +27987,7 @@ var options1131 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1132 = []Option{
+var options1133 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -27913,7 +28005,7 @@ var options1132 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1133 = []Option{
+var options1134 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27927,7 +28019,7 @@ var options1133 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1134 = []Option{
+var options1135 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27941,7 +28033,7 @@ var options1134 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options1135 = []Option{
+var options1136 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27958,16 +28050,16 @@ var options1135 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs1136 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1130, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1131, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1132, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1133, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1134, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1135, Special: "kubectl"},
+var subs1137 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1131, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1132, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1133, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1134, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1135, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1136, Special: "kubectl"},
 }
 
-var options1137 = []Option{
+var options1138 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27980,7 +28072,7 @@ var options1137 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1138 = []Option{
+var options1139 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -27988,7 +28080,7 @@ var options1138 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options1139 = []Option{
+var options1140 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -27999,17 +28091,17 @@ var options1139 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs1140 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1138, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1139, Special: "kubectl"},
+var subs1141 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1139, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1140, Special: "kubectl"},
 }
 
-var options1141 = []Option{
+var options1142 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1142 = []Option{
+var options1143 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -28025,59 +28117,59 @@ var options1142 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs1143 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options1065, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options1066, Special: "kubectl"},
+var subs1144 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options1066, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options1067, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options1067, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options1068, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1072, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1073, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1075, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1077, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options1068, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options1069, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1073, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1074, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1076, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1078, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1084, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1085, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1086, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1087, Subs: subs1103, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1104, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1105, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1106, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1107, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1108, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1109, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1110, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1111, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1112, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1113, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1114, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1115, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options1065, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1116, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1116, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1117, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1119, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1120, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1121, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1122, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1127, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1128, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1129, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1136, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1137, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1140, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1085, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1141, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1142, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1085, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1086, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1087, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1088, Subs: subs1104, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1105, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1106, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1107, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1108, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1109, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1110, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1111, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1112, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1113, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1114, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1115, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1116, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options1066, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1117, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1117, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1118, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1120, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1121, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1122, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1123, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1128, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1129, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1130, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1137, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1138, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1141, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1086, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1142, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1143, Special: "kubectl"},
 }
 
-var settings1144 = []Setting{
+var settings1145 = []Setting{
 	{Subs: names{"config", "set"}},
 	{Subs: names{"config", "set-credentials"}},
 	{Subs: names{"config", "set-cluster"}},
 }
 
-var equal1145 = [][]string{
+var equal1146 = [][]string{
 	{"pod", "pods", "po"},
 	{"service", "services", "svc"},
 	{"deployment", "deployments", "deploy"},
@@ -28118,11 +28210,11 @@ var equal1145 = [][]string{
 	{"podtemplate", "podtemplates"},
 }
 
-var also1146 = []Alias{
+var also1147 = []Alias{
 	{To: names{"kubectl"}},
 }
 
-var options1147 = []Option{
+var options1148 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -28137,12 +28229,12 @@ var options1147 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options1148 = []Option{
+var options1149 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options1149 = []Option{
+var options1150 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -28160,52 +28252,52 @@ var options1149 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs1150 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1148, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1148, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1148, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1149},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1149},
+var subs1151 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1150},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1150},
 }
 
-var keys1151 = names{
+var keys1152 = names{
 	"ReminderWaitPeriodInHours", "WantNoneDriverWarning", "WantUpdateNotification", "WantVirtualBoxDriverWarning", "container-runtime", "cpus", "disk-size", "driver", "kubernetes-version", "memory", "nodes", "profile", "rootless",
 }
 
-var also1152 = []Alias{
+var also1153 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 	{From: names{"ctr"}, To: names{"ctr"}},
 	{From: names{"crictl"}, To: names{"crictl"}},
@@ -28213,12 +28305,12 @@ var also1152 = []Alias{
 	{From: names{"helm3"}, To: names{"helm3"}},
 }
 
-var also1153 = []Alias{
+var also1154 = []Alias{
 	{To: names{"k3s", "ctr"}},
 	{To: names{"microk8s", "ctr"}},
 }
 
-var options1154 = []Option{
+var options1155 = []Option{
 	{Names: names{"-s", "-n", "--signal"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
 	{Names: names{"-L", "--table"}},
@@ -28230,7 +28322,7 @@ var options1154 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options1155 = []Option{
+var options1156 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -28254,7 +28346,7 @@ var options1155 = []Option{
 	{Names: names{"-z"}},
 }
 
-var also1156 = []Alias{
+var also1157 = []Alias{
 	{To: names{"k"}},
 	{To: names{"kubecolor"}},
 	{To: names{"k3s", "kubectl"}},
@@ -28273,7 +28365,7 @@ var also1156 = []Alias{
 	{To: names{"minikube", "kubectl"}},
 }
 
-var also1157 = []Alias{
+var also1158 = []Alias{
 	{To: names{"kubectl"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "pod"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "service"}, Part: true},
@@ -28287,12 +28379,12 @@ var also1157 = []Alias{
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "job"}, Part: true},
 }
 
-var options1158 = []Option{
+var options1159 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options1159 = []Option{
+var options1160 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -28309,8 +28401,8 @@ var options1159 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs1160 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1159},
+var subs1161 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1160},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -28321,7 +28413,7 @@ var subs1160 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options1161 = []Option{
+var options1162 = []Option{
 	{Names: names{"-a", "--hostlast"}},
 	{Names: names{"-d", "--dns"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
@@ -28340,7 +28432,7 @@ var options1161 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1162 = []Option{
+var options1163 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -28381,7 +28473,7 @@ var options1162 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1163 = []Option{
+var options1164 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -28413,10 +28505,6 @@ var options1163 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-p"}},
 	{Names: names{"-V"}},
-}
-
-var keys1164 = names{
-	"--version",
 }
 
 var options1165 = []Option{
@@ -30367,22 +30455,18 @@ var options1259 = []Option{
 }
 
 var keys1260 = names{
-	"-V",
-}
-
-var keys1261 = names{
 	"MARIADB_*", "MYSQL_*",
 }
 
-var also1262 = []Alias{
+var also1261 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1263 = []Alias{
+var also1262 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1264 = []Option{
+var options1263 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -30393,7 +30477,7 @@ var options1264 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1265 = []Option{
+var options1264 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -30425,7 +30509,7 @@ var options1265 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1266 = []Option{
+var options1265 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -30480,6 +30564,10 @@ var options1266 = []Option{
 	{Names: names{"--send-only"}},
 	{Names: names{"--recv-only"}},
 	{Names: names{"--append-output"}},
+}
+
+var keys1266 = names{
+	"--help", "--version", "-h",
 }
 
 var also1267 = []Alias{
@@ -30558,14 +30646,18 @@ var options1269 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1270 = []Option{
+var keys1270 = names{
+	"--help", "--version", "-V", "-h", "-v",
+}
+
+var options1271 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1271 = []Option{
+var options1272 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -30581,15 +30673,15 @@ var options1271 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1272 = []Alias{
+var also1273 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1273 = []Alias{
+var also1274 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1274 = []Option{
+var options1275 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -30605,47 +30697,47 @@ var options1274 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1275 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1274},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1274},
+var subs1276 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1275},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1275},
 }
 
-var settings1276 = []Setting{
+var settings1277 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1277 = names{
+var keys1278 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var keys1278 = names{
+var keys1279 = names{
 	"NIX_*",
 }
 
-var options1279 = []Option{
+var options1280 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -30660,7 +30752,7 @@ var options1279 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1280 = []Option{
+var options1281 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -30674,11 +30766,11 @@ var options1280 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var keys1281 = names{
+var keys1282 = names{
 	"DEBUGINFOD_*",
 }
 
-var options1282 = []Option{
+var options1283 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -30822,7 +30914,7 @@ var options1282 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1283 = []Option{
+var options1284 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -31040,19 +31132,19 @@ var options1283 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var keys1284 = names{
+var keys1285 = names{
 	"NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA", "NODE_REDIRECT_WARNINGS", "NODE_REPL_*", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_V8_COVERAGE", "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE",
 }
 
-var also1285 = []Alias{
+var also1286 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1286 = []Alias{
+var also1287 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1287 = []Option{
+var options1288 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -31079,7 +31171,7 @@ var options1287 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1288 = []Option{
+var options1289 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -31096,7 +31188,7 @@ var options1288 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1289 = []Option{
+var options1290 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -31105,7 +31197,7 @@ var options1289 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1290 = []Option{
+var options1291 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -31114,26 +31206,26 @@ var options1290 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1291 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1289, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1290},
+var subs1292 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1290, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
 }
 
-var options1292 = []Option{
+var options1293 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1293 = []Program{
+var subs1294 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -31143,19 +31235,19 @@ var subs1293 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1292},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1292},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1292},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
 }
 
-var options1294 = []Option{
+var options1295 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -31163,22 +31255,22 @@ var options1294 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1295 = []Program{
+var subs1296 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1291, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1292, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1289, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1290, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1293, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1294, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1294},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1294},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -31186,17 +31278,17 @@ var subs1295 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1294},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var keys1296 = names{
+var keys1297 = names{
 	"NOMAD_*",
 }
 
-var also1297 = []Alias{
+var also1298 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -31209,7 +31301,7 @@ var also1297 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1298 = []Option{
+var options1299 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -31283,7 +31375,7 @@ var options1298 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1299 = []Alias{
+var also1300 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -31343,7 +31435,7 @@ var also1299 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1300 = []Option{
+var options1301 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -31359,12 +31451,12 @@ var options1300 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1301 = []Option{
+var options1302 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1302 = []Option{
+var options1303 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -31392,12 +31484,12 @@ var options1302 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1303 = []Alias{
+var also1304 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1304 = []Option{
+var options1305 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -31420,7 +31512,7 @@ var options1304 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1305 = []Option{
+var options1306 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -31428,16 +31520,16 @@ var options1305 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1306 = []Setting{
+var settings1307 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1307 = []Alias{
+var also1308 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1308 = []Option{
+var options1309 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -31462,7 +31554,7 @@ var options1308 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1309 = []Option{
+var options1310 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -31480,12 +31572,12 @@ var options1309 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1310 = []Option{
+var options1311 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1311 = []Option{
+var options1312 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -31503,11 +31595,11 @@ var options1311 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var keys1312 = names{
+var keys1313 = names{
 	"--help", "--version", "-help", "-version", "-vnum",
 }
 
-var options1313 = []Option{
+var options1314 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -31528,12 +31620,12 @@ var options1313 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1314 = []Option{
+var options1315 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1315 = []Option{
+var options1316 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -31541,7 +31633,7 @@ var options1315 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1316 = []Option{
+var options1317 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -31557,39 +31649,39 @@ var options1316 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1317 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1315, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1315, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1316, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1314},
+var subs1318 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1316, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1316, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1317, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
 }
 
-var options1318 = []Option{
+var options1319 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -31763,7 +31855,7 @@ var options1318 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1319 = []Option{
+var options1320 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -31807,7 +31899,7 @@ var options1319 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1320 = []Option{
+var options1321 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -31828,7 +31920,7 @@ var options1320 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1321 = []Option{
+var options1322 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -31849,7 +31941,7 @@ var options1321 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1322 = []Option{
+var options1323 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -31900,7 +31992,7 @@ var options1322 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1323 = []Option{
+var options1324 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -32004,66 +32096,66 @@ var options1323 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1324 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1322, Shared: [][]Option{options1320}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1322, Shared: [][]Option{options1320}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1322, Shared: [][]Option{options1320}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1322, Shared: [][]Option{options1320}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1319, Shared: [][]Option{options1320}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1321, Shared: [][]Option{options1320}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1323, Shared: [][]Option{options1320}},
+var subs1325 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
 }
 
-var also1325 = []Alias{
+var also1326 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -32073,7 +32165,7 @@ var also1325 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1326 = []Option{
+var options1327 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -32084,7 +32176,7 @@ var options1326 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1327 = []Option{
+var options1328 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -32093,7 +32185,7 @@ var options1327 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1328 = []Option{
+var options1329 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -32113,7 +32205,7 @@ var options1328 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1329 = []Option{
+var options1330 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -32144,11 +32236,11 @@ var options1329 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1330 = []Option{
+var options1331 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1331 = []Option{
+var options1332 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -32156,22 +32248,22 @@ var options1331 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1332 = []Option{
+var options1333 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1333 = []Option{
+var options1334 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1334 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1331, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1332, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1333, Workdir: true},
+var subs1335 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1332, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1333, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1334, Workdir: true},
 }
 
-var options1335 = []Option{
+var options1336 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -32189,45 +32281,45 @@ var options1335 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1336 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1327, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1327, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1328, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1330, Subs: subs1334, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1329, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1335, Workdir: true},
+var subs1337 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1328, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1328, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1329, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1331, Subs: subs1335, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
 }
 
-var options1337 = []Option{
+var options1338 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1338 = []Option{
+var options1339 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -32249,32 +32341,32 @@ var options1338 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1339 = []Option{
+var options1340 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1340 = []Option{
+var options1341 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1341 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1339, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1340, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
+var subs1342 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1340, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1341, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1338, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1342 = []Option{
+var options1343 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -32373,7 +32465,7 @@ var options1342 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1343 = []Option{
+var options1344 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -32537,13 +32629,13 @@ var options1343 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1344 = []Option{
+var options1345 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1345 = []Option{
+var options1346 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -32585,13 +32677,13 @@ var options1345 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1346 = []Option{
+var options1347 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1347 = []Option{
+var options1348 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -32627,7 +32719,7 @@ var options1347 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1348 = []Option{
+var options1349 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -32643,7 +32735,7 @@ var options1348 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1349 = []Option{
+var options1350 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -32692,33 +32784,33 @@ var options1349 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1350 = []Option{
+var options1351 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1351 = []Option{
+var options1352 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1352 = []Option{
+var options1353 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1353 = []Option{
+var options1354 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1354 = []Option{
+var options1355 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1355 = []Option{
+var options1356 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -32768,49 +32860,49 @@ var options1355 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1356 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1351, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1351, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1352, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1355, Shared: [][]Option{options231}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1354},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1353, Shared: [][]Option{options231}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1355, Shared: [][]Option{options231}},
+var subs1357 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1352, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1352, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1353, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1356, Shared: [][]Option{options232}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1355},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
 }
 
-var options1357 = []Option{
+var options1358 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -32822,7 +32914,7 @@ var options1357 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1358 = []Option{
+var options1359 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -32843,7 +32935,7 @@ var options1358 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1359 = []Option{
+var options1360 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -32872,11 +32964,11 @@ var options1359 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var keys1360 = names{
+var keys1361 = names{
 	".", "config", "fmt", "graph", "help", "info", "lint", "list", "run", "scripts", "shell", "use", "version",
 }
 
-var options1361 = []Option{
+var options1362 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -32885,7 +32977,7 @@ var options1361 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1362 = []Option{
+var options1363 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32919,7 +33011,7 @@ var options1362 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1363 = []Option{
+var options1364 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -32948,7 +33040,7 @@ var options1363 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1364 = []Option{
+var options1365 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32975,7 +33067,7 @@ var options1364 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1365 = []Option{
+var options1366 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32993,7 +33085,7 @@ var options1365 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1366 = []Program{
+var subs1367 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -33012,23 +33104,23 @@ var subs1366 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1361},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1362},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1362, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1363},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1363, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1364},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1364, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1365, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1365, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1366, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1367 = []Option{
+var options1368 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -33065,11 +33157,11 @@ var options1367 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var keys1368 = names{
+var keys1369 = names{
 	"PERLDB_OPTS", "PERLIO", "PERLLIB", "PERL_*",
 }
 
-var options1369 = []Option{
+var options1370 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -33106,7 +33198,7 @@ var options1369 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1370 = []Option{
+var options1371 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -33142,12 +33234,12 @@ var options1370 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1371 = []Alias{
+var also1372 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1372 = []Option{
+var options1373 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -33199,7 +33291,7 @@ var options1372 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1373 = []Option{
+var options1374 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -33208,7 +33300,7 @@ var options1373 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1374 = []Option{
+var options1375 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -33250,7 +33342,7 @@ var options1374 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1375 = []Option{
+var options1376 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-i"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-w"}, Value: Required, Effect: EffNumber},
@@ -33290,7 +33382,7 @@ var options1375 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1376 = []Option{
+var options1377 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -33302,7 +33394,7 @@ var options1376 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1377 = []Option{
+var options1378 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -33331,14 +33423,14 @@ var options1377 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1378 = []Option{
+var options1379 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1379 = []Program{
+var subs1380 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -33347,7 +33439,7 @@ var subs1379 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1380 = []Option{
+var options1381 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -33399,7 +33491,7 @@ var options1380 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1381 = []Option{
+var options1382 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -33419,7 +33511,7 @@ var options1381 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1382 = []Option{
+var options1383 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -33428,7 +33520,7 @@ var options1382 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1383 = []Option{
+var options1384 = []Option{
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"--pre"}},
@@ -33442,60 +33534,60 @@ var options1383 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1384 = []Option{
+var options1385 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1385 = []Program{
-	{Name: "cache", Path: names{"show"}, Options: options1383},
-	{Name: "check", Path: names{"show"}, Options: options1383},
-	{Name: "completion", Path: names{"show"}, Options: options1383},
-	{Name: "config", Path: names{"config"}, Options: options1378, Subs: subs1379, Inherit: true},
-	{Name: "debug", Path: names{"show"}, Options: options1383},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1381},
-	{Name: "hash", Path: names{"show"}, Options: options1383},
-	{Name: "help", Path: names{"show"}, Options: options1383},
-	{Name: "index", Path: names{"show"}, Options: options1383},
-	{Name: "inspect", Path: names{"list"}, Options: options1381},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1380, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1381},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1382, Named: true},
-	{Name: "search", Path: names{"show"}, Options: options1383},
-	{Name: "show", Path: names{"show"}, Options: options1383},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1384},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1380, Named: true},
-}
-
-var keys1386 = names{
-	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
+var subs1386 = []Program{
+	{Name: "cache", Path: names{"show"}, Options: options1384},
+	{Name: "check", Path: names{"show"}, Options: options1384},
+	{Name: "completion", Path: names{"show"}, Options: options1384},
+	{Name: "config", Path: names{"config"}, Options: options1379, Subs: subs1380, Inherit: true},
+	{Name: "debug", Path: names{"show"}, Options: options1384},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1382},
+	{Name: "hash", Path: names{"show"}, Options: options1384},
+	{Name: "help", Path: names{"show"}, Options: options1384},
+	{Name: "index", Path: names{"show"}, Options: options1384},
+	{Name: "inspect", Path: names{"list"}, Options: options1382},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1382},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1383, Named: true},
+	{Name: "search", Path: names{"show"}, Options: options1384},
+	{Name: "show", Path: names{"show"}, Options: options1384},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1385},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
 }
 
 var keys1387 = names{
-	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "list !-o|--outdated|-u|--uptodate", "show", "uninstall",
+	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
 var keys1388 = names{
-	"PIP_*",
+	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "list !-o|--outdated|-u|--uptodate", "show", "uninstall",
 }
 
 var keys1389 = names{
+	"PIP_*",
+}
+
+var keys1390 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1390 = []Alias{
+var also1391 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1391 = []Alias{
+var also1392 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1392 = []Option{
+var options1393 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33503,7 +33595,7 @@ var options1392 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1393 = []Option{
+var options1394 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33514,13 +33606,13 @@ var options1393 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1394 = []Option{
+var options1395 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1395 = []Option{
+var options1396 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33535,31 +33627,31 @@ var options1395 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1396 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1394},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1394},
-	{Name: "help", Path: names{"list"}, Options: options1394},
-	{Name: "inject", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1394},
-	{Name: "pin", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1395, Ends: true},
+var subs1397 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1395},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1395},
+	{Name: "help", Path: names{"list"}, Options: options1395},
+	{Name: "inject", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1395},
+	{Name: "pin", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1396, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1393, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1393, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1394, Named: true},
 }
 
-var options1397 = []Option{
+var options1398 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33567,7 +33659,7 @@ var options1397 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1398 = []Option{
+var options1399 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33579,7 +33671,7 @@ var options1398 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1399 = []Option{
+var options1400 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33619,28 +33711,28 @@ var options1399 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1400 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1399, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1398, Workdir: true},
+var subs1401 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1400, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
 }
 
-var options1401 = []Option{
+var options1402 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33656,13 +33748,13 @@ var options1401 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1402 = []Option{
+var options1403 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1403 = []Option{
+var options1404 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33758,51 +33850,51 @@ var options1403 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1404 = []Option{
+var options1405 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1405 = []Option{
+var options1406 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1406 = []Option{
+var options1407 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1407 = []Option{
+var options1408 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1408 = []Program{
+var subs1409 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1404, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1405, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1404, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1405, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1406, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1406, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1407, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1404, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33819,7 +33911,7 @@ var subs1408 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1407, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1408, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33839,7 +33931,7 @@ var subs1408 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1404, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33859,29 +33951,29 @@ var subs1408 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1409 = []Setting{
+var settings1410 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1410 = names{
+var keys1411 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1411 = names{
+var keys1412 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1412 = names{
+var keys1413 = names{
 	".", "_", "bin", "c", "config", "exec", "get", "help", "init", "la", "licenses", "list", "ll", "ls", "node", "rb", "rebuild", "restart", "root", "run", "run-script", "set", "start", "stop", "t", "test", "tst", "why",
 }
 
-var keys1413 = names{
+var keys1414 = names{
 	"PNPM_*",
 }
 
-var also1414 = []Alias{
+var also1415 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -33915,35 +34007,35 @@ var also1414 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1415 = []Option{
+var options1416 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1416 = []Alias{
+var also1417 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1417 = []Alias{
+var also1418 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1418 = names{
+var keys1419 = names{
 	".", "about", "check", "config", "env", "help", "list", "run", "shell", "show !-l|--latest|-o|--outdated", "version",
 }
 
-var keys1419 = names{
+var keys1420 = names{
 	"POETRY_*",
 }
 
-var options1420 = []Option{
+var options1421 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1421 = []Option{
+var options1422 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -33971,7 +34063,7 @@ var options1421 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1422 = []Option{
+var options1423 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -34025,7 +34117,7 @@ var options1422 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1423 = []Option{
+var options1424 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -34052,15 +34144,15 @@ var options1423 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1424 = []Option{
+var options1425 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1425 = []Option{
+var options1426 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1426 = []Option{
+var options1427 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -34086,7 +34178,7 @@ var options1426 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1427 = []Option{
+var options1428 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -34106,7 +34198,7 @@ var options1427 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1428 = []Option{
+var options1429 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -34139,10 +34231,6 @@ var options1428 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--experimental_allow_proto3_optional"}},
-}
-
-var keys1429 = names{
-	"--help", "--version", "-h",
 }
 
 var options1430 = []Option{
@@ -34377,13 +34465,13 @@ var options1440 = []Option{
 }
 
 var subs1441 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options231}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options231}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options231}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options231}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options231}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options231}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options231}},
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
 }
 
 var options1442 = []Option{
@@ -35010,51 +35098,51 @@ var options1462 = []Option{
 
 var subs1463 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
 	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1459},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
 	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
 	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1462, Shared: [][]Option{options231}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1462, Shared: [][]Option{options232}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
 	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options231}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options231}},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
 }
 
 var also1464 = []Alias{
@@ -35346,18 +35434,14 @@ var options1482 = []Option{
 }
 
 var keys1483 = names{
-	"--help", "--version", "-v",
-}
-
-var keys1484 = names{
 	"REDISCLI_*",
 }
 
-var also1485 = []Alias{
+var also1484 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1486 = []Option{
+var options1485 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -35384,7 +35468,7 @@ var options1486 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1487 = []Option{
+var options1486 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -35402,7 +35486,7 @@ var options1487 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1488 = []Option{
+var options1487 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -35410,7 +35494,7 @@ var options1488 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1489 = []Option{
+var options1488 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -35424,14 +35508,14 @@ var options1489 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1490 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1487},
+var subs1489 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1486},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1488},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1487},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35447,7 +35531,7 @@ var subs1490 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1489},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1488},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35457,7 +35541,7 @@ var subs1490 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1491 = []Option{
+var options1490 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -35605,7 +35689,7 @@ var options1491 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1492 = []Option{
+var options1491 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -35625,7 +35709,7 @@ var options1492 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1493 = []Option{
+var options1492 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -35663,7 +35747,7 @@ var options1493 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1494 = []Option{
+var options1493 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -35676,21 +35760,21 @@ var options1494 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1495 = []Alias{
+var also1494 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1496 = []Alias{
+var also1495 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1497 = []Option{
+var options1496 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1498 = []Option{
+var options1497 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -35719,6 +35803,10 @@ var options1498 = []Option{
 	{Names: names{"--outro"}, Value: Required},
 	{Names: names{"--logLevel"}, Value: Required},
 	{Names: names{"--bundleConfigAsCjs"}},
+}
+
+var keys1498 = names{
+	"--version",
 }
 
 var options1499 = []Option{
@@ -36160,51 +36248,6 @@ var options1522 = []Option{
 }
 
 var options1523 = []Option{
-	{Names: names{"-4"}},
-	{Names: names{"-6"}},
-	{Names: names{"-a"}},
-	{Names: names{"-A"}},
-	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-d"}},
-	{Names: names{"-D"}},
-	{Names: names{"-e"}, Value: Required},
-	{Names: names{"-f"}},
-	{Names: names{"-h"}, Value: Required},
-	{Names: names{"-i"}},
-	{Names: names{"-ls", "-list"}, Effect: EffPattern},
-	{Names: names{"-L"}},
-	{Names: names{"-Logfile"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-m"}},
-	{Names: names{"-n"}},
-	{Names: names{"-O"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-q"}},
-	{Names: names{"-Q"}, Effect: EffUnproven},
-	{Names: names{"-r"}},
-	{Names: names{"-R"}},
-	{Names: names{"-s"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-t"}, Value: Required},
-	{Names: names{"-T"}, Value: Required},
-	{Names: names{"-U"}},
-	{Names: names{"-v"}, Effect: EffPattern},
-	{Names: names{"-wipe"}, Effect: EffPattern},
-	{Names: names{"-x"}},
-	{Names: names{"-X"}, Effect: EffOpaque},
-	{Names: names{"-dmS"}, Value: Required},
-	{Names: names{"-dm"}},
-	{Names: names{"-dr"}},
-	{Names: names{"-z"}},
-	{Names: names{"-E"}},
-	{Names: names{"-RR"}, Effect: EffUnproven},
-	{Names: names{"-l"}, Effect: EffUnproven},
-}
-
-var keys1524 = names{
-	"--version", "-v", "-version",
-}
-
-var options1525 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -36223,7 +36266,7 @@ var options1525 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1526 = []Option{
+var options1524 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -36239,7 +36282,7 @@ var options1526 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1527 = []Option{
+var options1525 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -36261,11 +36304,11 @@ var options1527 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1528 = []Alias{
+var also1526 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1529 = []Option{
+var options1527 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -36319,7 +36362,7 @@ var options1529 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1530 = []Program{
+var subs1528 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -36333,7 +36376,7 @@ var subs1530 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1531 = []Option{
+var options1529 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -36360,14 +36403,14 @@ var options1531 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1532 = []Option{
+var options1530 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1533 = []Alias{
+var also1531 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -36379,7 +36422,7 @@ var also1533 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1534 = []Option{
+var options1532 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -36405,7 +36448,7 @@ var options1534 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1535 = []Program{
+var subs1533 = []Program{
 	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
 	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
 	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
@@ -36434,13 +36477,13 @@ var subs1535 = []Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
 }
 
-var options1536 = []Option{
+var options1534 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1537 = []Option{
+var options1535 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -36470,7 +36513,7 @@ var options1537 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1538 = []Option{
+var options1536 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -36478,7 +36521,7 @@ var options1538 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1539 = []Option{
+var options1537 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36506,7 +36549,7 @@ var options1539 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1540 = []Option{
+var options1538 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -36526,7 +36569,7 @@ var options1540 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1541 = []Option{
+var options1539 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -36549,11 +36592,11 @@ var options1541 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var keys1542 = names{
-	"--help", "--version", "-h", "-version",
+var keys1540 = names{
+	"--version", "-version",
 }
 
-var options1543 = []Option{
+var options1541 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -36561,7 +36604,7 @@ var options1543 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1544 = []Option{
+var options1542 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36573,7 +36616,7 @@ var options1544 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1545 = []Option{
+var options1543 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36583,13 +36626,13 @@ var options1545 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1546 = []Alias{
+var also1544 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1547 = []Option{
+var options1545 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -36597,11 +36640,11 @@ var options1547 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1548 = []Option{
+var options1546 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1549 = []Option{
+var options1547 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -36634,7 +36677,11 @@ var options1549 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1550 = []Option{
+var keys1548 = names{
+	"-V", "-h",
+}
+
+var options1549 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -36648,7 +36695,7 @@ var options1550 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1551 = []Option{
+var options1550 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -36674,14 +36721,14 @@ var options1551 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1552 = []Option{
+var options1551 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1553 = []Option{
+var options1552 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -36708,7 +36755,7 @@ var options1553 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1554 = []Option{
+var options1553 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -36717,7 +36764,7 @@ var options1554 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1555 = []Option{
+var options1554 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -36725,74 +36772,18 @@ var options1555 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1556 = []Program{
+var subs1555 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1554, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1554, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1555, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1555, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1555, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1553, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1553, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1554, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1554, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1554, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1557 = []Option{
-	{Names: names{"-append"}},
-	{Names: names{"-ascii"}},
-	{Names: names{"-bail"}},
-	{Names: names{"-batch"}},
-	{Names: names{"-box"}},
-	{Names: names{"-column"}},
-	{Names: names{"-cmd", "-c"}, Value: Required, Effect: EffCode},
-	{Names: names{"-csv"}},
-	{Names: names{"-deserialize"}},
-	{Names: names{"-echo"}},
-	{Names: names{"-escape"}, Value: Required},
-	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-header"}},
-	{Names: names{"-noheader"}},
-	{Names: names{"-help"}, Effect: EffPattern},
-	{Names: names{"-html"}},
-	{Names: names{"-interactive"}},
-	{Names: names{"-json"}},
-	{Names: names{"-jsonlines"}},
-	{Names: names{"-line"}},
-	{Names: names{"-list"}},
-	{Names: names{"-lookaside"}, Value: Pair},
-	{Names: names{"-markdown"}},
-	{Names: names{"-maxsize"}, Value: Required},
-	{Names: names{"-memtrace"}},
-	{Names: names{"-mmap"}, Value: Required},
-	{Names: names{"-newline"}, Value: Required},
-	{Names: names{"-nofollow"}},
-	{Names: names{"-nonce"}, Value: Required},
-	{Names: names{"-no-rowid-in-view"}},
-	{Names: names{"-nullvalue"}, Value: Required},
-	{Names: names{"-pagecache"}, Value: Pair},
-	{Names: names{"-pcachetrace"}},
-	{Names: names{"-quote"}},
-	{Names: names{"-readonly"}},
-	{Names: names{"-safe"}},
-	{Names: names{"-separator"}, Value: Required},
-	{Names: names{"-stats"}},
-	{Names: names{"-table"}},
-	{Names: names{"-tabs"}},
-	{Names: names{"-unsafe-testing"}},
-	{Names: names{"-version"}, Effect: EffPattern},
-	{Names: names{"-vfs"}, Value: Required},
-	{Names: names{"-zip"}},
-	{Names: names{"-unsigned"}, Effect: EffUnproven},
-	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-s"}, Value: Required, Effect: EffCode},
-	{Names: names{"-ui"}, Effect: EffUnproven},
-	{Names: names{"-no-stdin"}},
-}
-
-var keys1558 = names{
-	"SQLITE_*",
-}
-
-var options1559 = []Option{
+var options1556 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -36840,7 +36831,11 @@ var options1559 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1560 = []Option{
+var keys1557 = names{
+	"-V",
+}
+
+var options1558 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -36863,7 +36858,7 @@ var options1560 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1561 = []Option{
+var options1559 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -36876,7 +36871,7 @@ var options1561 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1562 = []Option{
+var options1560 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -36889,7 +36884,7 @@ var options1562 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1563 = []Option{
+var options1561 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -36935,7 +36930,7 @@ var options1563 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1564 = []Option{
+var options1562 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -36950,7 +36945,7 @@ var options1564 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1565 = []Option{
+var options1563 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -36961,7 +36956,7 @@ var options1565 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1566 = []Option{
+var options1564 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -36997,7 +36992,7 @@ var options1566 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1567 = []Option{
+var options1565 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -37012,7 +37007,7 @@ var options1567 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1568 = []Option{
+var options1566 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -37031,11 +37026,7 @@ var options1568 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var keys1569 = names{
-	"-help", "-version",
-}
-
-var options1570 = []Option{
+var options1567 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -37043,7 +37034,7 @@ var options1570 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1571 = []Option{
+var options1568 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -37115,7 +37106,7 @@ var options1571 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1572 = []Option{
+var options1569 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -37132,13 +37123,13 @@ var options1572 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1573 = []Option{
+var options1570 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1574 = []Option{
+var options1571 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -37156,7 +37147,7 @@ var options1574 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1575 = []Option{
+var options1572 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -37192,7 +37183,7 @@ var options1575 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1576 = []Option{
+var options1573 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -37207,7 +37198,7 @@ var options1576 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1577 = []Option{
+var options1574 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -37243,7 +37234,7 @@ var options1577 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1578 = []Option{
+var options1575 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -37265,14 +37256,14 @@ var options1578 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1579 = []Setting{
+var settings1576 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1580 = []Alias{
+var also1577 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -37323,7 +37314,7 @@ var also1580 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1581 = []Option{
+var options1578 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -37338,7 +37329,7 @@ var options1581 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1582 = []Option{
+var options1579 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -37369,26 +37360,26 @@ var options1582 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1583 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1582, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1582, Workdir: true},
+var subs1580 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1579, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
 }
 
-var keys1584 = names{
-	"--version", "-version",
+var keys1581 = names{
+	"--help", "--version", "-h", "-help", "-version",
 }
 
-var options1585 = []Option{
+var options1582 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1586 = []Option{
+var options1583 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -37456,7 +37447,7 @@ var options1586 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1587 = []Program{
+var subs1584 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -37532,20 +37523,20 @@ var subs1587 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1588 = []Setting{
+var settings1585 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var keys1589 = names{
+var keys1586 = names{
 	"DBUS_*", "SYSTEMD_*",
 }
 
-var keys1590 = names{
+var keys1587 = names{
 	"SYSTEMD_COLORS",
 }
 
-var also1591 = []Alias{
+var also1588 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -37564,7 +37555,7 @@ var also1591 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1592 = []Option{
+var options1589 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -37576,7 +37567,7 @@ var options1592 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1593 = []Option{
+var options1590 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -37617,13 +37608,13 @@ var options1593 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1594 = []Option{
+var options1591 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1595 = []Option{
+var options1592 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -37643,16 +37634,16 @@ var options1595 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var keys1596 = names{
+var keys1593 = names{
 	"--help", "--usage", "--version",
 }
 
-var also1597 = []Alias{
+var also1594 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1598 = []Option{
+var options1595 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -37687,15 +37678,15 @@ var options1598 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1599 = []Alias{
+var also1596 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1600 = []Alias{
+var also1597 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1601 = []Option{
+var options1598 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -37703,7 +37694,7 @@ var options1601 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1602 = []Option{
+var options1599 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -37770,7 +37761,7 @@ var options1602 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1603 = []Option{
+var options1600 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -37787,15 +37778,15 @@ var options1603 = []Option{
 	{Names: names{"-r"}},
 }
 
-var keys1604 = names{
+var keys1601 = names{
 	"TF_*",
 }
 
-var keys1605 = names{
+var keys1602 = names{
 	"TF_INPUT", "TF_IN_AUTOMATION",
 }
 
-var also1606 = []Alias{
+var also1603 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -37803,7 +37794,7 @@ var also1606 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1607 = []Alias{
+var also1604 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -37811,7 +37802,7 @@ var also1607 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1608 = []Option{
+var options1605 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -37838,7 +37829,7 @@ var options1608 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1609 = []Option{
+var options1606 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37853,7 +37844,7 @@ var options1609 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1610 = []Option{
+var options1607 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -37863,14 +37854,14 @@ var options1610 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1611 = []Option{
+var options1608 = []Option{
 	{Names: names{"-s", "--scale"}, Value: Required},
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1612 = []Option{
+var options1609 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -37887,7 +37878,7 @@ var options1612 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1613 = []Option{
+var options1610 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -37915,85 +37906,85 @@ var options1613 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1614 = []Option{
+var options1611 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1615 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1613, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1613, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+var subs1612 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1610, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1610, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1613, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1610, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1613, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1613, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1610, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1610, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1613, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1610, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1613, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1610, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1613, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1613, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1610, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1610, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1613, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1610, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1613, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1613, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1613, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1613, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1613, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1613, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1610, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1610, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1610, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1610, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1610, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1610, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1613, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1610, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1613, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1613, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1613, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1613, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1610, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1610, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1610, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1610, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -38002,13 +37993,13 @@ var subs1615 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1613, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1613, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1610, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1610, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -38017,37 +38008,37 @@ var subs1615 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1613, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1614, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1614, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1613, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1610, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1611, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1611, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1610, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1613, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1613, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1610, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var keys1616 = names{
+var keys1613 = names{
 	"TMUX", "TMUX_TMPDIR",
 }
 
-var also1617 = []Alias{
+var also1614 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1618 = []Option{
+var options1615 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -38070,7 +38061,7 @@ var options1618 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1619 = []Option{
+var options1616 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -38112,7 +38103,7 @@ var options1619 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1620 = []Option{
+var options1617 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -38125,7 +38116,7 @@ var options1620 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1621 = []Option{
+var options1618 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -38138,7 +38129,7 @@ var options1621 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1622 = []Option{
+var options1619 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -38175,19 +38166,19 @@ var options1622 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1623 = []Program{
+var subs1620 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1624 = []Option{
+var options1621 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1625 = []Option{
+var options1622 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -38206,13 +38197,13 @@ var options1625 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1626 = []Option{
+var options1623 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1627 = []Option{
+var options1624 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -38279,14 +38270,14 @@ var options1627 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1628 = []Option{
+var options1625 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1629 = []Option{
+var options1626 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -38358,7 +38349,7 @@ var options1629 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1630 = []Option{
+var options1627 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -38422,26 +38413,26 @@ var options1630 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1631 = []Option{
+var options1628 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1632 = []Alias{
+var also1629 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1633 = []Option{
+var options1630 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1634 = []Option{
+var options1631 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1635 = []Option{
+var options1632 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -38460,13 +38451,13 @@ var options1635 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1636 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1634},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1635},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1635},
+var subs1633 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1631},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1632},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1632},
 }
 
-var options1637 = []Option{
+var options1634 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -38480,11 +38471,11 @@ var options1637 = []Option{
 	{Names: names{"-w"}},
 }
 
-var keys1638 = names{
-	"version",
+var keys1635 = names{
+	"--help", "--version", "-h", "version",
 }
 
-var options1639 = []Option{
+var options1636 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -38498,7 +38489,7 @@ var options1639 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1640 = []Option{
+var options1637 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -38525,16 +38516,16 @@ var options1640 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1641 = []Option{
+var options1638 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1642 = []Option{
+var options1639 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1643 = []Option{
+var options1640 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -38546,7 +38537,7 @@ var options1643 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1644 = []Option{
+var options1641 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -38561,13 +38552,13 @@ var options1644 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1645 = []Option{
+var options1642 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1646 = []Option{
+var options1643 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -38601,7 +38592,7 @@ var options1646 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1647 = []Option{
+var options1644 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -38650,7 +38641,7 @@ var options1647 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1648 = []Option{
+var options1645 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -38699,18 +38690,18 @@ var options1648 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var keys1649 = names{
+var keys1646 = names{
 	"UNZIP", "UNZIPOPT",
 }
 
-var options1650 = []Option{
+var options1647 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1651 = []Option{
+var options1648 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -38722,7 +38713,7 @@ var options1651 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1652 = []Option{
+var options1649 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -38797,7 +38788,7 @@ var options1652 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1653 = []Option{
+var options1650 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -38814,7 +38805,7 @@ var options1653 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1654 = []Option{
+var options1651 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -38827,7 +38818,7 @@ var options1654 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1655 = []Option{
+var options1652 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -38837,7 +38828,7 @@ var options1655 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1656 = []Option{
+var options1653 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -38854,7 +38845,7 @@ var options1656 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1657 = []Option{
+var options1654 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -38868,7 +38859,7 @@ var options1657 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1658 = []Option{
+var options1655 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -38889,7 +38880,7 @@ var options1658 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1659 = []Option{
+var options1656 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -38902,19 +38893,19 @@ var options1659 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1660 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1657, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1658, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1658, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1659, Workdir: true},
+var subs1657 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1654, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1655, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1655, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
 }
 
-var options1661 = []Option{
+var options1658 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38928,7 +38919,7 @@ var options1661 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1662 = []Option{
+var options1659 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38938,7 +38929,7 @@ var options1662 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1663 = []Option{
+var options1660 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38952,7 +38943,7 @@ var options1663 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1664 = []Option{
+var options1661 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38963,7 +38954,7 @@ var options1664 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1665 = []Option{
+var options1662 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38973,17 +38964,17 @@ var options1665 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1666 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1665, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1664, Workdir: true, Named: true},
+var subs1663 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1662, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
 }
 
-var options1667 = []Option{
+var options1664 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38994,55 +38985,55 @@ var options1667 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1668 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1653, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1665 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1650, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1654, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1651, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1655, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1661, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1661, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1656, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1660, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1661, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1652, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1653, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1657, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1653, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1662, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1650, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1659, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1666, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1667, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1663, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1663, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1664, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1669 = names{
+var keys1666 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var keys1670 = names{
+var keys1667 = names{
 	".", "auth", "cache", "generate-shell-completion", "help", "pip check", "pip freeze", "pip list !--outdated", "pip show", "pip tree !--outdated", "pip uninstall", "python dir", "python find", "self", "tool dir", "tool list !--outdated", "tool uninstall", "version",
 }
 
-var keys1671 = names{
+var keys1668 = names{
 	"UV_*",
 }
 
-var keys1672 = names{
+var keys1669 = names{
 	"UV_NO_PROGRESS",
 }
 
-var also1673 = []Alias{
+var also1670 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1674 = []Option{
+var options1671 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -39068,11 +39059,11 @@ var options1674 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1675 = []Alias{
+var also1672 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1676 = []Option{
+var options1673 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -39082,13 +39073,13 @@ var options1676 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1677 = []Option{
+var options1674 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1678 = []Option{
+var options1675 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -39103,47 +39094,47 @@ var options1678 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1679 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
+var subs1676 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1677, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1677, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1674, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1674, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1677, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1678, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1677, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1674, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1674, Workdir: true},
 }
 
-var keys1680 = names{
+var keys1677 = names{
 	"VAGRANT_*",
 }
 
-var options1681 = []Option{
+var options1678 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -39309,7 +39300,7 @@ var options1681 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1682 = []Option{
+var options1679 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -39327,7 +39318,7 @@ var options1682 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1683 = []Option{
+var options1680 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -39336,7 +39327,7 @@ var options1683 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1684 = []Option{
+var options1681 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -39348,7 +39339,7 @@ var options1684 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1685 = []Option{
+var options1682 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -39362,52 +39353,48 @@ var options1685 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1686 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1683, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+var subs1683 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1683, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1683, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1685, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1682, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1684, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
 }
 
-var keys1687 = names{
-	"--version", "-h", "-v", "-version",
-}
-
-var keys1688 = names{
+var keys1684 = names{
 	"VAULT_*",
 }
 
-var keys1689 = names{
+var keys1685 = names{
 	"VAULT_FORMAT",
 }
 
-var also1690 = []Alias{
+var also1686 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -39416,7 +39403,7 @@ var also1690 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1691 = []Option{
+var options1687 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -39429,15 +39416,15 @@ var options1691 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1692 = []Alias{
+var also1688 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var keys1693 = names{
+var keys1689 = names{
 	"LIBVIRT_*", "VIRSH_*",
 }
 
-var options1694 = []Option{
+var options1690 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -39477,7 +39464,7 @@ var options1694 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1695 = []Option{
+var options1691 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -39510,7 +39497,7 @@ var options1695 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1696 = []Program{
+var subs1692 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -39518,7 +39505,7 @@ var subs1696 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1697 = []Option{
+var options1693 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -39611,7 +39598,7 @@ var options1697 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1698 = []Program{
+var subs1694 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -39621,7 +39608,7 @@ var subs1698 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1699 = []Option{
+var options1695 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -39634,7 +39621,7 @@ var options1699 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1700 = []Option{
+var options1696 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -39644,13 +39631,13 @@ var options1700 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1701 = []Option{
+var options1697 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1702 = []Option{
+var options1698 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -39669,7 +39656,7 @@ var options1702 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1703 = []Option{
+var options1699 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -39718,7 +39705,7 @@ var options1703 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1704 = []Option{
+var options1700 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -39746,7 +39733,7 @@ var options1704 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1705 = []Option{
+var options1701 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -39790,7 +39777,7 @@ var options1705 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1706 = []Option{
+var options1702 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -39953,7 +39940,7 @@ var options1706 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1707 = []Option{
+var options1703 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39977,7 +39964,7 @@ var options1707 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1708 = []Option{
+var options1704 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39997,7 +39984,7 @@ var options1708 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1709 = []Option{
+var options1705 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -40029,7 +40016,7 @@ var options1709 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1710 = []Option{
+var options1706 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -40056,7 +40043,7 @@ var options1710 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1711 = []Option{
+var options1707 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -40103,7 +40090,7 @@ var options1711 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1712 = []Option{
+var options1708 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -40119,12 +40106,12 @@ var options1712 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1713 = []Setting{
+var settings1709 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1714 = []Option{
+var options1710 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -40185,7 +40172,7 @@ var options1714 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1715 = []Option{
+var options1711 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -40197,7 +40184,7 @@ var options1715 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1716 = []Option{
+var options1712 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -40220,11 +40207,11 @@ var options1716 = []Option{
 	{Names: names{"-t"}},
 }
 
-var keys1717 = names{
+var keys1713 = names{
 	"XZ_DEFAULTS", "XZ_OPT",
 }
 
-var options1718 = []Option{
+var options1714 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -40235,7 +40222,7 @@ var options1718 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1719 = []Option{
+var options1715 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -40310,18 +40297,18 @@ var options1719 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1720 = []Option{
+var options1716 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1721 = []Option{
+var options1717 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1722 = []Option{
+var options1718 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -40332,7 +40319,7 @@ var options1722 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1723 = []Option{
+var options1719 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -40349,15 +40336,15 @@ var options1723 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1724 = []Program{
+var subs1720 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1723, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1719, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1725 = []Program{
+var subs1721 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -40368,7 +40355,7 @@ var subs1725 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1720, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1716, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40382,7 +40369,7 @@ var subs1725 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1721, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1717, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40408,34 +40395,34 @@ var subs1725 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1722, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1722, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1718, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1718, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1724, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1720, Workdir: true, Special: "runner"},
 }
 
-var settings1726 = []Setting{
+var settings1722 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1727 = names{
+var keys1723 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1728 = names{
+var keys1724 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var keys1729 = names{
+var keys1725 = names{
 	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "list", "node", "run", "start", "test", "version", "versions", "why",
 }
 
-var keys1730 = names{
+var keys1726 = names{
 	"YARN_*",
 }
 
-var also1731 = []Alias{
+var also1727 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -40465,11 +40452,11 @@ var also1731 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1732 = []Alias{
+var also1728 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1733 = []Option{
+var options1729 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -40511,7 +40498,7 @@ var options1733 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1734 = []Option{
+var options1730 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -40558,7 +40545,7 @@ var options1734 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1735 = []Option{
+var options1731 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -40587,28 +40574,28 @@ var options1735 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1736 = []Option{
+var options1732 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1737 = []Option{
+var options1733 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1738 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1737, Workdir: true, Special: "sources"},
+var subs1734 = []Program{
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1733, Workdir: true, Special: "sources"},
 }
 
-var subs1739 = []Program{
+var subs1735 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1736, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1736, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1738, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1732, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1732, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1734, Workdir: true},
 }
 
-var options1740 = []Option{
+var options1736 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -40715,11 +40702,11 @@ var options1740 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var keys1741 = names{
+var keys1737 = names{
 	"ZIPOPT",
 }
 
-var options1742 = []Option{
+var options1738 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -40728,7 +40715,7 @@ var options1742 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1743 = []Option{
+var options1739 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -40738,7 +40725,7 @@ var options1743 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1744 = []Option{
+var options1740 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -40758,7 +40745,7 @@ var options1744 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1745 = []Option{
+var options1741 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -40831,15 +40818,15 @@ var options1745 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var keys1746 = names{
+var keys1742 = names{
 	"ZSTD_*",
 }
 
-var keys1747 = names{
+var keys1743 = names{
 	"ZSTD_CLEVEL", "ZSTD_NBTHREADS",
 }
 
-var also1748 = []Alias{
+var also1744 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

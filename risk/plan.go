@@ -56,12 +56,13 @@ func newPlan(rows []program.Row) *plan {
 }
 
 func newWant(text string) want {
-	switch text[0] {
-	case '+':
+	switch {
+	case text == "+": // an option: cargo +nightly
+	case text[0] == '+':
 		return want{operands: int(text[1] - '0'), none: text == "+0"}
-	case '!':
+	case text[0] == '!':
 		return want{destroys: true}
-	case '@':
+	case text[0] == '@':
 		return want{form: text[1:]}
 	}
 	return want{spellings: strings.Split(text, "|")}

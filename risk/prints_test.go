@@ -18,6 +18,12 @@ func TestPrints(t *testing.T) {
 		"javac -version A.java": false, "node -v x.js": false, "perl -v -e 1": false, "perl -ve 1": false, "./node -v": false, "tsc -v -p .": false,
 		"yarn -v": false, "pnpm -v": false, "poetry --version": false, "mvn -v": false, "pytest --version": false, "7z x a.7z": false, "7z a a.7z b": false,
 		"unar l": false, "ffprobe https://example.org/x.mp4": false, "vim -v": false, "gcc -v a.c": false, "node $V": false,
+		"cargo --version": true, "go version": true, "python3 --version": true, "git --version": true, "cargo -V": true, "cargo build --help": true,
+		"mix --version": true, "vagrant --version": true, "screen -v": true, "rr --version": true, "npm help": true, "npm install --help": true,
+		// These run, load or install something before they print, or do not print.
+		"mix --help": false, "vagrant --help": false, "vagrant up --help": false, "hg --version": false, "fish --help": false, "erl --version": false,
+		"cargo +nightly-2020-01-01 --version": false, "cargo +nightly -V": false, "cargo +nightly help": false, "npm help install": false,
+		"dtach -v": false, "zellij -v": false, "pwndbg -v": false, "rr -v": false, "runghc -V": false, "duckdb -version": false, "ip -h": false,
 	} {
 		facts := shell.Analyze(line, shell.Options{Dir: "/w", Workspace: "/w", Home: "/home/dev"})
 		worst := Safe

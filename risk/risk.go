@@ -334,10 +334,16 @@ func (f *Finding) substitution(a *shell.Action) {
 // printsText is the reason of a query for the version or the help.
 const printsText = "read-only: prints a text about itself"
 
+// maySay reports whether a program may print a text about itself for --help or --version.
+// One whose catalogue lists such words may obey its project before it answers another.
+func maySay(p *program.Program, word string) bool {
+	return p == nil || len(p.Prints) == 0 || slices.Contains(p.Prints, word)
+}
+
 // tabled returns the finding of a command that the tables list.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	u := in.sortWords(a, name)
-	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) {
+	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) && maySay(a.Program, u.words[len(u.words)-1].Text) {
 		return Finding{Class: Safe, Reason: printsText}
 	}
 	r := p.find(&u)

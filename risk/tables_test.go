@@ -56,7 +56,7 @@ func checkWants(t *testing.T, name, with string) {
 	t.Helper()
 	for want := range strings.FieldsSeq(with) {
 		switch {
-		case want == "!destroys", want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] >= '0' && want[1] <= '9':
+		case want == "!destroys", want == "+", want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] >= '0' && want[1] <= '9':
 		default:
 			for spelling := range strings.SplitSeq(want, "|") {
 				if spelling == "" || spelling[0] != '-' && spelling[0] != '/' {
@@ -76,6 +76,9 @@ func TestEveryRowIsReached(t *testing.T) {
 				for _, path := range paths(&p.rows[i]) {
 					words := example(p, path, p.rows[i].With)
 					a := shell.Action{Kind: shell.Command, Words: words}
+					if slices.Contains(strings.Fields(p.rows[i].With), "+") {
+						a.Program = program.Lookup(p.name)
+					}
 					u := new(room).sortWords(&a, p.name)
 					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
 						t.Errorf("%s: %v reaches %+v, not %+v", name, spelling(words), got, p.rows[i])
@@ -107,6 +110,10 @@ func example(p rated, path, with string) []shell.Word {
 	for want := range strings.FieldsSeq(with) {
 		switch want[0] {
 		case '+':
+			if want == "+" {
+				options = append(options, "+word")
+				continue
+			}
 			for range want[1] - '0' {
 				words = append(words, "word")
 			}

@@ -149,11 +149,11 @@
 // subcommand paths, of which one must match ("get config/view */describe-*",
 // where * is any text of a segment), then conditions of which all must hold:
 // "-f|--force" an option in one of its spellings, "+1" a minimum number of
-// operands, "+0" no operand, "@x*" an operand of that form, "!destroys" a word
-// that is an SQL statement that removes data. Options in parentheses at the end
-// are permitted although the entry does not list them. Of the rows that match,
-// those with the longest path apply, and of these the first. The last row has
-// no conditions.
+// operands, "+0" no operand, "+" an option that begins with it, "@x*" an operand of
+// that form, "!destroys" a word that is an SQL statement that removes data. Options in
+// parentheses at the end are permitted although the entry does not list them. Of the
+// rows that match, those with the longest path apply, and of these the first. The last
+// row has no conditions.
 //
 // A string instead of the list is a single row, or the name of a group that has
 // the rows. Every built-in program states its risk; "unknown" means that it is

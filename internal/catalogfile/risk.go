@@ -96,7 +96,7 @@ func parseRow(text string) (row Row, why string) {
 func wrongWant(word string) string {
 	switch word[0] {
 	case '+':
-		if len(word) == 2 && word[1] >= '0' && word[1] <= '9' {
+		if word == "+" || len(word) == 2 && word[1] >= '0' && word[1] <= '9' {
 			return ""
 		}
 	case '@':
