@@ -216,31 +216,68 @@ func (u *refUse) local() bool {
 	return u.form == "pushed" && slices.ContainsFunc(u.kept, func(w shell.Word) bool { return w.Text == "." })
 }
 
+// at returns a push to the address of a repository as one to a remote, whose address it
+// may be. It is nil for other commands.
+func (u *refUse) at(remote shell.Word) *refUse {
+	if u.form != "pushed" {
+		return nil
+	}
+	var named *refUse
+	for i := range u.kept {
+		text := u.kept[i].Text
+		if i < 2 || text == "" || text[0] == '-' || !strings.ContainsAny(text, ":/") {
+			continue
+		}
+		if named == nil {
+			copied := *u
+			named, copied.kept = &copied, slices.Clone(u.kept)
+		}
+		named.kept[i] = remote
+	}
+	return named
+}
+
 // with returns the words of the command with these in place of its refs.
 func (u *refUse) with(words ...shell.Word) []shell.Word {
 	return slices.Concat(u.kept, words, u.rest)
 }
 
 // someRef matches a rule against a command whose refs depend on the configuration or the
-// branch: it may write the one that the rule names.
+// branch, or whose repository is an address: it may write the one that the rule names.
 func (c *commandRule) someRef(sub *Subject, place Place) Match {
 	u := refsOf(sub)
-	if u == nil || !u.unknown() {
+	if u == nil {
 		return No
 	}
-	names := c.refNames()
 	s := spelling{sub: sub, sure: Maybe}
+	may := func(words []shell.Word) bool { return c.possibly(s.with(words, Maybe).sub, place) > No }
+	names := c.refNames()
+	refs := u.written()
+	if u.unknown() {
+		refs = append(refs, names...)
+	}
 	for _, name := range names {
-		if u.repository && c.possibly(s.with(u.with(name), Maybe).sub, place) > No {
+		if u.unknown() && u.repository && may(u.with(name)) {
 			return Maybe
 		}
-		for _, repository := range names {
-			if !u.repository && c.possibly(s.with(u.with(repository, name), Maybe).sub, place) > No {
+		named := u.at(name)
+		for _, ref := range refs {
+			if named != nil && may(named.with(ref)) || u.unknown() && !u.repository && may(u.with(name, ref)) {
 				return Maybe
 			}
 		}
 	}
 	return No
+}
+
+// written returns the refs that the words of the command name, by their branches.
+func (u *refUse) written() (refs []shell.Word) {
+	for _, w := range u.refs {
+		if to, ok := branch(readRef(w).to); ok {
+			refs = append(refs, to)
+		}
+	}
+	return refs
 }
 
 // unknown reports whether the command may write refs that its words do not name.

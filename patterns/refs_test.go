@@ -40,3 +40,20 @@ func TestRefspecs(t *testing.T) {
 		}
 	}
 }
+
+// TestPushToAddress checks that a rule about a branch of a remote may meet a push of that
+// branch to an address, which may be the remote's, and no push of another branch.
+func TestPushToAddress(t *testing.T) {
+	t.Parallel()
+	r := rule(t, "Bash(git push origin main:*)", Deny)
+	for line, want := range map[string]Match{
+		"git push https://example.com/me/x main": Maybe, "git push git@example.com:me/x.git HEAD:main": Maybe, "git push ../x +main": Maybe,
+		"git push --force git@example.com:me/x.git main": Maybe, "git push git@example.com:me/x.git main --no-verify": Maybe,
+		"git push git@example.com:me/x.git": Maybe, "git push --all https://example.com/me/x": Maybe, "git -C a push ssh://h/x main": Maybe,
+		"git push https://example.com/me/x feat": No, "git push upstream main": No, "git push -o a:b upstream main": No, "git push origin main": Yes,
+	} {
+		if m := first(t, r, line); m != want {
+			t.Errorf("%s: %v, want %v", line, m, want)
+		}
+	}
+}
