@@ -593,1797 +593,1797 @@ func find(name string) *Program {
 		return &programs[291]
 	case "pwndbg":
 		return &programs[292]
-	case "cgexec":
-		return &programs[293]
-	case "chattr":
-		return &programs[294]
-	case "setfacl":
-		return &programs[295]
-	case "chcon":
-		return &programs[296]
-	case "chdir":
-		return &programs[297]
-	case "check-manifest":
-		return &programs[298]
-	case "chg":
-		return &programs[299]
-	case "chgrp":
-		return &programs[300]
-	case "chmod":
-		return &programs[301]
-	case "chown":
-		return &programs[302]
-	case "chpst":
-		return &programs[303]
-	case "chronyc":
-		return &programs[304]
-	case "chroot":
-		return &programs[305]
-	case "chrt":
-		return &programs[306]
-	case "cksum":
-		return &programs[307]
-	case "sum":
-		return &programs[308]
-	case "clang-format":
-		return &programs[309]
-	case "clang-format-14":
-		return &programs[310]
-	case "clang-format-15":
-		return &programs[311]
-	case "clang-format-16":
-		return &programs[312]
-	case "clang-format-17":
-		return &programs[313]
-	case "clang-format-18":
-		return &programs[314]
-	case "clear":
-		return &programs[315]
-	case "cloc":
-		return &programs[316]
-	case "cmake":
-		return &programs[317]
-	case "cmp":
-		return &programs[318]
-	case "cnpm":
-		return &programs[319]
-	case "tnpm":
-		return &programs[320]
-	case "code":
-		return &programs[321]
-	case "codesign":
-		return &programs[322]
-	case "codespell":
-		return &programs[323]
-	case "colordiff":
-		return &programs[324]
-	case "gdiff":
-		return &programs[325]
-	case "colrm":
-		return &programs[326]
-	case "column":
-		return &programs[327]
-	case "comm":
-		return &programs[328]
-	case "command":
-		return &programs[329]
-	case "command-not-found":
-		return &programs[330]
-	case "compgen":
-		return &programs[331]
-	case "complete":
-		return &programs[332]
-	case "compopt":
-		return &programs[333]
-	case "composer":
-		return &programs[334]
-	case "composer.phar":
-		return &programs[335]
-	case "concurrently":
-		return &programs[336]
-	case "conda":
-		return &programs[337]
-	case "mamba":
-		return &programs[338]
-	case "consul":
-		return &programs[339]
-	case "convert":
-		return &programs[340]
-	case "magick":
-		return &programs[341]
-	case "mogrify":
-		return &programs[342]
-	case "composite":
-		return &programs[343]
-	case "montage":
-		return &programs[344]
-	case "compare":
-		return &programs[345]
-	case "gm":
-		return &programs[346]
-	case "vips":
-		return &programs[347]
-	case "cwebp":
-		return &programs[348]
-	case "dwebp":
-		return &programs[349]
-	case "pngquant":
-		return &programs[350]
-	case "optipng":
-		return &programs[351]
-	case "jpegoptim":
-		return &programs[352]
-	case "rsvg-convert":
-		return &programs[353]
-	case "inkscape":
-		return &programs[354]
-	case "gs":
-		return &programs[355]
-	case "pdftk":
-		return &programs[356]
-	case "qpdf":
-		return &programs[357]
-	case "pdfunite":
-		return &programs[358]
-	case "wkhtmltopdf":
-		return &programs[359]
-	case "exiftool":
-		return &programs[360]
-	case "sox":
-		return &programs[361]
-	case "lame":
-		return &programs[362]
-	case "flac":
-		return &programs[363]
-	case "opusenc":
-		return &programs[364]
-	case "potrace":
-		return &programs[365]
-	case "plantuml":
-		return &programs[366]
-	case "mmdc":
-		return &programs[367]
-	case "d2":
-		return &programs[368]
-	case "pdflatex":
-		return &programs[369]
-	case "xelatex":
-		return &programs[370]
-	case "lualatex":
-		return &programs[371]
-	case "latex":
-		return &programs[372]
-	case "tex":
-		return &programs[373]
-	case "bibtex":
-		return &programs[374]
-	case "biber":
-		return &programs[375]
-	case "makeindex":
-		return &programs[376]
-	case "tectonic":
-		return &programs[377]
-	case "typst":
-		return &programs[378]
-	case "asciidoctor":
-		return &programs[379]
-	case "asciidoc":
-		return &programs[380]
-	case "groff":
-		return &programs[381]
-	case "troff":
-		return &programs[382]
-	case "nroff":
-		return &programs[383]
-	case "soffice":
-		return &programs[384]
-	case "libreoffice":
-		return &programs[385]
-	case "unoconv":
-		return &programs[386]
-	case "calibre":
-		return &programs[387]
-	case "ebook-convert":
-		return &programs[388]
-	case "antiword":
-		return &programs[389]
-	case "catdoc":
-		return &programs[390]
-	case "docx2txt":
-		return &programs[391]
-	case "xlsx2csv":
-		return &programs[392]
-	case "csvtool":
-		return &programs[393]
-	case "openscad":
-		return &programs[394]
-	case "blender":
-		return &programs[395]
-	case "stl2gcode":
-		return &programs[396]
-	case "coredumpctl":
-		return &programs[397]
-	case "corepack":
-		return &programs[398]
-	case "corosync-cfgtool":
-		return &programs[399]
-	case "coverage":
-		return &programs[400]
-	case "cowsay":
-		return &programs[401]
-	case "cowthink":
-		return &programs[402]
-	case "cp":
-		return &programs[403]
-	case "cpack":
-		return &programs[404]
-	case "cpio":
-		return &programs[405]
-	case "cpp":
-		return &programs[406]
-	case "cppcheck":
-		return &programs[407]
-	case "cqlsh":
-		return &programs[408]
-	case "clickhouse-client":
-		return &programs[409]
-	case "crane":
-		return &programs[410]
-	case "crictl":
-		return &programs[411]
-	case "crontab":
-		return &programs[412]
-	case "cross-env":
-		return &programs[413]
-	case "cross-env-shell":
-		return &programs[414]
-	case "cryptsetup":
-		return &programs[415]
-	case "csh":
-		return &programs[416]
-	case "tcsh":
-		return &programs[417]
-	case "csplit":
-		return &programs[418]
-	case "ctags":
-		return &programs[419]
-	case "universal-ctags":
-		return &programs[420]
-	case "ctags-universal":
-		return &programs[421]
-	case "exuberant-ctags":
-		return &programs[422]
-	case "ctags-exuberant":
-		return &programs[423]
-	case "ctest":
-		return &programs[424]
-	case "curl":
-		return &programs[425]
-	case "cut":
-		return &programs[426]
-	case "cypress":
-		return &programs[427]
-	case "date":
-		return &programs[428]
-	case "dbus-launch":
-		return &programs[429]
-	case "dbus-run-session":
-		return &programs[430]
-	case "dc":
-		return &programs[431]
-	case "dc3dd":
-		return &programs[432]
-	case "dcfldd":
-		return &programs[433]
-	case "mkdosfs":
-		return &programs[434]
-	case "mkfs.bfs":
-		return &programs[435]
-	case "mkfs.cramfs":
-		return &programs[436]
-	case "mkfs.exfat":
-		return &programs[437]
-	case "mkfs.f2fs":
-		return &programs[438]
-	case "mkfs.jfs":
-		return &programs[439]
-	case "mkfs.minix":
-		return &programs[440]
-	case "mkfs.msdos":
-		return &programs[441]
-	case "mkfs.reiserfs":
-		return &programs[442]
-	case "mkntfs":
-		return &programs[443]
-	case "newfs":
-		return &programs[444]
-	case "dd":
-		return &programs[445]
-	case "declare":
-		return &programs[446]
-	case "typeset":
-		return &programs[447]
-	case "local":
-		return &programs[448]
-	case "readonly":
-		return &programs[449]
-	case "defaults":
-		return &programs[450]
-	case "delta":
-		return &programs[451]
-	case "delv":
-		return &programs[452]
-	case "deno":
-		return &programs[453]
-	case "depcheck":
-		return &programs[454]
-	case "df":
-		return &programs[455]
-	case "diff":
-		return &programs[456]
-	case "diff3":
-		return &programs[457]
-	case "diffstat":
-		return &programs[458]
-	case "difft":
-		return &programs[459]
-	case "difftastic":
-		return &programs[460]
-	case "diff-so-fancy":
-		return &programs[461]
-	case "icdiff":
-		return &programs[462]
-	case "sd":
-		return &programs[463]
-	case "choose":
-		return &programs[464]
-	case "gron":
-		return &programs[465]
-	case "fx":
-		return &programs[466]
-	case "jo":
-		return &programs[467]
-	case "jc":
-		return &programs[468]
-	case "dasel":
-		return &programs[469]
-	case "xsv":
-		return &programs[470]
-	case "qsv":
-		return &programs[471]
-	case "csvcut":
-		return &programs[472]
-	case "csvgrep":
-		return &programs[473]
-	case "csvlook":
-		return &programs[474]
-	case "in2csv":
-		return &programs[475]
-	case "mlr":
-		return &programs[476]
-	case "htmlq":
-		return &programs[477]
-	case "pup":
-		return &programs[478]
-	case "tomlq":
-		return &programs[479]
-	case "gum":
-		return &programs[480]
-	case "glow":
-		return &programs[481]
-	case "grex":
-		return &programs[482]
-	case "tldr":
-		return &programs[483]
-	case "shellspec":
-		return &programs[484]
-	case "actionlint":
-		return &programs[485]
-	case "act":
-		return &programs[486]
-	case "gitleaks":
-		return &programs[487]
-	case "trufflehog":
-		return &programs[488]
-	case "detect-secrets":
-		return &programs[489]
-	case "cscope":
-		return &programs[490]
-	case "comby":
-		return &programs[491]
-	case "jscodeshift":
-		return &programs[492]
-	case "claude":
-		return &programs[493]
-	case "codex":
-		return &programs[494]
-	case "gemini":
-		return &programs[495]
-	case "aider":
-		return &programs[496]
-	case "llm":
-		return &programs[497]
-	case "ollama":
-		return &programs[498]
-	case "goose":
-		return &programs[499]
-	case "opencode":
-		return &programs[500]
-	case "copilot":
-		return &programs[501]
-	case "lazygit":
-		return &programs[502]
-	case "gitui":
-		return &programs[503]
-	case "tig":
-		return &programs[504]
-	case "watchman":
-		return &programs[505]
-	case "dig":
-		return &programs[506]
-	case "dir":
-		return &programs[507]
-	case "dircolors":
-		return &programs[508]
-	case "direnv":
-		return &programs[509]
-	case "dirname":
-		return &programs[510]
-	case "dirs":
-		return &programs[511]
-	case "diskutil":
-		return &programs[512]
-	case "disown":
-		return &programs[513]
-	case "dlv":
-		return &programs[514]
-	case "dmesg":
-		return &programs[515]
-	case "dmidecode":
-		return &programs[516]
-	case "dmsetup":
-		return &programs[517]
-	case "dmypy":
-		return &programs[518]
-	case "dnf":
-		return &programs[519]
-	case "yum":
-		return &programs[520]
-	case "microdnf":
-		return &programs[521]
-	case "doas":
-		return &programs[522]
-	case "doc8":
-		return &programs[523]
-	case "docker":
-		return &programs[524]
-	case "podman":
-		return &programs[525]
-	case "nerdctl":
-		return &programs[526]
-	case "docker-compose":
-		return &programs[527]
-	case "doctl":
-		return &programs[528]
-	case "dos2unix":
-		return &programs[529]
-	case "unix2dos":
-		return &programs[530]
-	case "mac2unix":
-		return &programs[531]
-	case "dot":
-		return &programs[532]
-	case "neato":
-		return &programs[533]
-	case "twopi":
-		return &programs[534]
-	case "circo":
-		return &programs[535]
-	case "fdp":
-		return &programs[536]
-	case "sfdp":
-		return &programs[537]
-	case "patchwork":
-		return &programs[538]
-	case "osage":
-		return &programs[539]
-	case "dotenv":
-		return &programs[540]
-	case "dotnet":
-		return &programs[541]
-	case "dpkg":
-		return &programs[542]
-	case "dpkg-deb":
-		return &programs[543]
-	case "dpkg-query":
-		return &programs[544]
-	case "drill":
-		return &programs[545]
-	case "dropdb":
-		return &programs[546]
-	case "dropuser":
-		return &programs[547]
-	case "dscl":
-		return &programs[548]
-	case "dstat":
-		return &programs[549]
-	case "lsscsi":
-		return &programs[550]
-	case "lvdisplay":
-		return &programs[551]
-	case "mdls":
-		return &programs[552]
-	case "modinfo":
-		return &programs[553]
-	case "pvdisplay":
-		return &programs[554]
-	case "vgdisplay":
-		return &programs[555]
-	case "du":
-		return &programs[556]
-	case "duckdb":
-		return &programs[557]
-	case "dust":
-		return &programs[558]
-	case "duf":
-		return &programs[559]
-	case "procs":
-		return &programs[560]
-	case "dzdo":
-		return &programs[561]
-	case "echo":
-		return &programs[562]
-	case "ed":
-		return &programs[563]
-	case "red":
-		return &programs[564]
-	case "eksctl":
-		return &programs[565]
-	case "elfedit":
-		return &programs[566]
-	case "elixir":
-		return &programs[567]
-	case "iex":
-		return &programs[568]
-	case "emulate":
-		return &programs[569]
-	case "enable":
-		return &programs[570]
-	case "entr":
-		return &programs[571]
-	case "env":
-		return &programs[572]
-	case "envsubst":
-		return &programs[573]
-	case "erl":
-		return &programs[574]
-	case "esbuild":
-		return &programs[575]
-	case "eslint":
-		return &programs[576]
-	case "eslint_d":
-		return &programs[577]
-	case "xo":
-		return &programs[578]
-	case "standard":
-		return &programs[579]
-	case "semistandard":
-		return &programs[580]
-	case "ts-standard":
-		return &programs[581]
-	case "etcdctl":
-		return &programs[582]
-	case "ethtool":
-		return &programs[583]
-	case "eval":
-		return &programs[584]
-	case "exec":
-		return &programs[585]
-	case "exit":
-		return &programs[586]
-	case "return":
-		return &programs[587]
-	case "expand":
-		return &programs[588]
-	case "unexpand":
-		return &programs[589]
-	case "expect":
-		return &programs[590]
-	case "export":
-		return &programs[591]
-	case "expr":
-		return &programs[592]
-	case "eza":
-		return &programs[593]
-	case "exa":
-		return &programs[594]
-	case "fail2ban-client":
-		return &programs[595]
-	case "fakeroot":
-		return &programs[596]
-	case "faketime":
-		return &programs[597]
-	case "fc":
-		return &programs[598]
-	case "fc-list":
-		return &programs[599]
-	case "fc-match":
-		return &programs[600]
-	case "fd":
-		return &programs[601]
-	case "fdfind":
-		return &programs[602]
-	case "fdisk":
-		return &programs[603]
-	case "gdisk":
-		return &programs[604]
-	case "fetch":
-		return &programs[605]
-	case "ffmpeg":
-		return &programs[606]
-	case "ffplay":
-		return &programs[607]
-	case "ffprobe":
-		return &programs[608]
-	case "file":
-		return &programs[609]
-	case "finch":
-		return &programs[610]
-	case "find":
-		return &programs[611]
-	case "finger":
-		return &programs[612]
-	case "firejail":
-		return &programs[613]
-	case "firewall-cmd":
-		return &programs[614]
-	case "fish":
-		return &programs[615]
-	case "flake8":
-		return &programs[616]
-	case "flatpak":
-		return &programs[617]
-	case "flock":
-		return &programs[618]
-	case "flux":
-		return &programs[619]
-	case "fly":
-		return &programs[620]
-	case "flyctl":
-		return &programs[621]
-	case "fmt":
-		return &programs[622]
-	case "fnm":
-		return &programs[623]
-	case "n":
-		return &programs[624]
-	case "nodenv":
-		return &programs[625]
-	case "volta":
-		return &programs[626]
-	case "nvm":
-		return &programs[627]
-	case "nvs":
-		return &programs[628]
-	case "fold":
-		return &programs[629]
-	case "free":
-		return &programs[630]
-	case "vmstat":
-		return &programs[631]
-	case "iostat":
-		return &programs[632]
-	case "mpstat":
-		return &programs[633]
-	case "lscpu":
-		return &programs[634]
-	case "lsmem":
-		return &programs[635]
-	case "lsmod":
-		return &programs[636]
-	case "lsns":
-		return &programs[637]
-	case "lsipc":
-		return &programs[638]
-	case "lslocks":
-		return &programs[639]
-	case "numastat":
-		return &programs[640]
-	case "getfacl":
-		return &programs[641]
-	case "lsattr":
-		return &programs[642]
-	case "locale":
-		return &programs[643]
-	case "getcap":
-		return &programs[644]
-	case "cal":
-		return &programs[645]
-	case "pstree":
-		return &programs[646]
-	case "pidof":
-		return &programs[647]
-	case "pwdx":
-		return &programs[648]
-	case "lsfd":
-		return &programs[649]
-	case "findmnt":
-		return &programs[650]
-	case "mountpoint":
-		return &programs[651]
-	case "fswatch":
-		return &programs[652]
-	case "ftp":
-		return &programs[653]
-	case "fuser":
-		return &programs[654]
-	case "fusermount":
-		return &programs[655]
-	case "fusermount3":
-		return &programs[656]
-	case "xfs_growfs":
-		return &programs[657]
-	case "xfs_repair":
-		return &programs[658]
-	case "fstrim":
-		return &programs[659]
-	case "partprobe":
-		return &programs[660]
-	case "partx":
-		return &programs[661]
-	case "kpartx":
-		return &programs[662]
-	case "dumpe2fs":
-		return &programs[663]
-	case "debugfs":
-		return &programs[664]
-	case "e2label":
-		return &programs[665]
-	case "quota":
-		return &programs[666]
-	case "setquota":
-		return &programs[667]
-	case "setfattr":
-		return &programs[668]
-	case "chvt":
-		return &programs[669]
-	case "depmod":
-		return &programs[670]
-	case "efibootmgr":
-		return &programs[671]
-	case "grub-install":
-		return &programs[672]
-	case "update-grub":
-		return &programs[673]
-	case "update-initramfs":
-		return &programs[674]
-	case "dracut":
-		return &programs[675]
-	case "hwclock":
-		return &programs[676]
-	case "ip6tables":
-		return &programs[677]
-	case "iptables-restore":
-		return &programs[678]
-	case "tc":
-		return &programs[679]
-	case "brctl":
-		return &programs[680]
-	case "ifup":
-		return &programs[681]
-	case "ifdown":
-		return &programs[682]
-	case "wpa_cli":
-		return &programs[683]
-	case "rfkill":
-		return &programs[684]
-	case "dhclient":
-		return &programs[685]
-	case "bluetoothctl":
-		return &programs[686]
-	case "chage":
-		return &programs[687]
-	case "chfn":
-		return &programs[688]
-	case "vipw":
-		return &programs[689]
-	case "pwck":
-		return &programs[690]
-	case "setenforce":
-		return &programs[691]
-	case "semanage":
-		return &programs[692]
-	case "restorecon":
-		return &programs[693]
-	case "aa-enforce":
-		return &programs[694]
-	case "auditctl":
-		return &programs[695]
-	case "wall":
-		return &programs[696]
-	case "write":
-		return &programs[697]
-	case "mesg":
-		return &programs[698]
-	case "atrm":
-		return &programs[699]
-	case "atq":
-		return &programs[700]
-	case "locale-gen":
-		return &programs[701]
-	case "dpkg-reconfigure":
-		return &programs[702]
-	case "alternatives":
-		return &programs[703]
-	case "systemsetup":
-		return &programs[704]
-	case "pmset":
-		return &programs[705]
-	case "csrutil":
-		return &programs[706]
-	case "softwareupdate":
-		return &programs[707]
-	case "chkconfig":
-		return &programs[708]
-	case "rc-update":
-		return &programs[709]
-	case "update-rc.d":
-		return &programs[710]
-	case "sv":
-		return &programs[711]
-	case "runit":
-		return &programs[712]
-	case "s6-svc":
-		return &programs[713]
-	case "monit":
-		return &programs[714]
-	case "certbot":
-		return &programs[715]
-	case "acme.sh":
-		return &programs[716]
-	case "wg":
-		return &programs[717]
-	case "wg-quick":
-		return &programs[718]
-	case "openvpn":
-		return &programs[719]
-	case "ipsec":
-		return &programs[720]
-	case "tailscale":
-		return &programs[721]
-	case "zerotier-cli":
-		return &programs[722]
-	case "cloudflared":
-		return &programs[723]
-	case "dd_rescue":
-		return &programs[724]
-	case "testdisk":
-		return &programs[725]
-	case "wodim":
-		return &programs[726]
-	case "growisofs":
-		return &programs[727]
-	case "mkisofs":
-		return &programs[728]
-	case "xorriso":
-		return &programs[729]
-	case "genisoimage":
-		return &programs[730]
-	case "sgpio":
-		return &programs[731]
-	case "racadm":
-		return &programs[732]
-	case "virt-install":
-		return &programs[733]
-	case "qemu-img":
-		return &programs[734]
-	case "qemu-system-x86_64":
-		return &programs[735]
-	case "VBoxManage":
-		return &programs[736]
-	case "vmrun":
-		return &programs[737]
-	case "xl":
-		return &programs[738]
-	case "osqueryi":
-		return &programs[739]
-	case "fstab-decode":
-		return &programs[740]
-	case "ntpdate":
-		return &programs[741]
-	case "rdate":
-		return &programs[742]
-	case "rtcwake":
-		return &programs[743]
-	case "nologin":
-		return &programs[744]
-	case "sulogin":
-		return &programs[745]
-	case "agetty":
-		return &programs[746]
-	case "login":
-		return &programs[747]
-	case "fzf":
-		return &programs[748]
-	case "gcc":
-		return &programs[749]
-	case "cc":
-		return &programs[750]
-	case "g++":
-		return &programs[751]
-	case "c++":
-		return &programs[752]
-	case "clang":
-		return &programs[753]
-	case "clang++":
-		return &programs[754]
-	case "gcc-10":
-		return &programs[755]
-	case "gcc-11":
-		return &programs[756]
-	case "gcc-12":
-		return &programs[757]
-	case "gcc-13":
-		return &programs[758]
-	case "gcc-14":
-		return &programs[759]
-	case "g++-10":
-		return &programs[760]
-	case "g++-11":
-		return &programs[761]
-	case "g++-12":
-		return &programs[762]
-	case "g++-13":
-		return &programs[763]
-	case "g++-14":
-		return &programs[764]
-	case "clang-14":
-		return &programs[765]
-	case "clang-15":
-		return &programs[766]
-	case "clang-16":
-		return &programs[767]
-	case "clang-17":
-		return &programs[768]
-	case "clang-18":
-		return &programs[769]
-	case "clang-19":
-		return &programs[770]
-	case "clang++-14":
-		return &programs[771]
-	case "clang++-15":
-		return &programs[772]
-	case "clang++-16":
-		return &programs[773]
-	case "clang++-17":
-		return &programs[774]
-	case "clang++-18":
-		return &programs[775]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[776]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[777]
-	case "gcloud":
-		return &programs[778]
-	case "gdb":
-		return &programs[779]
-	case "gem":
-		return &programs[780]
-	case "getconf":
-		return &programs[781]
-	case "getenforce":
-		return &programs[782]
-	case "sestatus":
-		return &programs[783]
-	case "runlevel":
-		return &programs[784]
-	case "getopts":
-		return &programs[785]
-	case "gfind":
-		return &programs[786]
-	case "gfortran":
-		return &programs[787]
-	case "tcc":
-		return &programs[788]
-	case "icx":
-		return &programs[789]
-	case "icpx":
-		return &programs[790]
-	case "nvcc":
-		return &programs[791]
-	case "emcc":
-		return &programs[792]
-	case "em++":
-		return &programs[793]
-	case "musl-gcc":
-		return &programs[794]
-	case "gh":
-		return &programs[795]
-	case "ghc":
-		return &programs[796]
-	case "ghci":
-		return &programs[797]
-	case "ginstall":
-		return &programs[798]
-	case "git":
-		return &programs[799]
-	case "glab":
-		return &programs[800]
-	case "glances":
-		return &programs[801]
-	case "gls":
-		return &programs[802]
-	case "gnuplot":
-		return &programs[803]
-	case "go":
-		return &programs[804]
-	case "go1.21":
-		return &programs[805]
-	case "go1.22":
-		return &programs[806]
-	case "go1.23":
-		return &programs[807]
-	case "go1.24":
-		return &programs[808]
-	case "go1.25":
-		return &programs[809]
-	case "go1.26":
-		return &programs[810]
-	case "gotip":
-		return &programs[811]
-	case "god":
-		return &programs[812]
-	case "gofmt":
-		return &programs[813]
-	case "goimports":
-		return &programs[814]
-	case "gofumpt":
-		return &programs[815]
-	case "gci":
-		return &programs[816]
-	case "golines":
-		return &programs[817]
-	case "gojq":
-		return &programs[818]
-	case "jaq":
-		return &programs[819]
-	case "golangci-lint":
-		return &programs[820]
-	case "gosu":
-		return &programs[821]
-	case "su-exec":
-		return &programs[822]
-	case "setuidgid":
-		return &programs[823]
-	case "gpg":
-		return &programs[824]
-	case "gpg-agent":
-		return &programs[825]
-	case "gpg2":
-		return &programs[826]
-	case "gpgv":
-		return &programs[827]
-	case "age":
-		return &programs[828]
-	case "age-keygen":
-		return &programs[829]
-	case "sops":
-		return &programs[830]
-	case "pass":
-		return &programs[831]
-	case "gopass":
-		return &programs[832]
-	case "minisign":
-		return &programs[833]
-	case "signify":
-		return &programs[834]
-	case "keybase":
-		return &programs[835]
-	case "lpass":
-		return &programs[836]
-	case "infisical":
-		return &programs[837]
-	case "chamber":
-		return &programs[838]
-	case "aws-vault":
-		return &programs[839]
-	case "teller":
-		return &programs[840]
-	case "gradle":
-		return &programs[841]
-	case "gradlew":
-		return &programs[842]
-	case "grealpath":
-		return &programs[843]
-	case "grep":
-		return &programs[844]
-	case "egrep":
-		return &programs[845]
-	case "fgrep":
-		return &programs[846]
-	case "zgrep":
-		return &programs[847]
-	case "zegrep":
-		return &programs[848]
-	case "zfgrep":
-		return &programs[849]
-	case "bzgrep":
-		return &programs[850]
-	case "xzgrep":
-		return &programs[851]
-	case "groovy":
-		return &programs[852]
-	case "scala":
-		return &programs[853]
-	case "kotlin":
-		return &programs[854]
-	case "kscript":
-		return &programs[855]
-	case "jshell":
-		return &programs[856]
-	case "escript":
-		return &programs[857]
-	case "clojure":
-		return &programs[858]
-	case "clj":
-		return &programs[859]
-	case "bb":
-		return &programs[860]
-	case "racket":
-		return &programs[861]
-	case "guile":
-		return &programs[862]
-	case "sbcl":
-		return &programs[863]
-	case "emacs":
-		return &programs[864]
-	case "emacsclient":
-		return &programs[865]
-	case "swipl":
-		return &programs[866]
-	case "octave":
-		return &programs[867]
-	case "matlab":
-		return &programs[868]
-	case "janet":
-		return &programs[869]
-	case "gjs":
-		return &programs[870]
-	case "qjs":
-		return &programs[871]
-	case "d8":
-		return &programs[872]
-	case "bun.exe":
-		return &programs[873]
-	case "babel-node":
-		return &programs[874]
-	case "coffee":
-		return &programs[875]
-	case "grype":
-		return &programs[876]
-	case "syft":
-		return &programs[877]
-	case "gsed":
-		return &programs[878]
-	case "gsettings":
-		return &programs[879]
-	case "dconf":
-		return &programs[880]
-	case "gsort":
-		return &programs[881]
-	case "gsplit":
-		return &programs[882]
-	case "gsutil":
-		return &programs[883]
-	case "gtar":
-		return &programs[884]
-	case "bsdtar":
-		return &programs[885]
-	case "gtime":
-		return &programs[886]
-	case "gtimeout":
-		return &programs[887]
-	case "gunicorn":
-		return &programs[888]
-	case "uvicorn":
-		return &programs[889]
-	case "hypercorn":
-		return &programs[890]
-	case "daphne":
-		return &programs[891]
-	case "waitress-serve":
-		return &programs[892]
-	case "uwsgi":
-		return &programs[893]
-	case "flask":
-		return &programs[894]
-	case "fastapi":
-		return &programs[895]
-	case "granian":
-		return &programs[896]
-	case "celery":
-		return &programs[897]
-	case "django-admin":
-		return &programs[898]
-	case "alembic":
-		return &programs[899]
-	case "airflow":
-		return &programs[900]
-	case "dagster":
-		return &programs[901]
-	case "prefect":
-		return &programs[902]
-	case "dbt":
-		return &programs[903]
-	case "scrapy":
-		return &programs[904]
-	case "locust":
-		return &programs[905]
-	case "rq":
-		return &programs[906]
-	case "dramatiq":
-		return &programs[907]
-	case "huey":
-		return &programs[908]
-	case "supervisord":
-		return &programs[909]
-	case "supervisorctl":
-		return &programs[910]
-	case "ansible-galaxy":
-		return &programs[911]
-	case "ansible-inventory":
-		return &programs[912]
-	case "ansible-doc":
-		return &programs[913]
-	case "salt":
-		return &programs[914]
-	case "salt-call":
-		return &programs[915]
-	case "puppet":
-		return &programs[916]
-	case "chef-client":
-		return &programs[917]
-	case "knife":
-		return &programs[918]
-	case "guniq":
-		return &programs[919]
-	case "gvim":
-		return &programs[920]
-	case "cursor":
-		return &programs[921]
-	case "subl":
-		return &programs[922]
-	case "atom":
-		return &programs[923]
-	case "gedit":
-		return &programs[924]
-	case "kate":
-		return &programs[925]
-	case "zed":
-		return &programs[926]
-	case "idea":
-		return &programs[927]
-	case "gwc":
-		return &programs[928]
-	case "gzip":
-		return &programs[929]
-	case "gunzip":
-		return &programs[930]
-	case "hadolint":
-		return &programs[931]
-	case "hash":
-		return &programs[932]
-	case "hatch":
-		return &programs[933]
-	case "pixi":
-		return &programs[934]
-	case "hcloud":
-		return &programs[935]
-	case "hd":
-		return &programs[936]
-	case "hdiutil":
-		return &programs[937]
-	case "head":
-		return &programs[938]
-	case "helm":
-		return &programs[939]
-	case "help":
-		return &programs[940]
-	case "heroku":
-		return &programs[941]
-	case "hexdump":
-		return &programs[942]
-	case "hexyl":
-		return &programs[943]
-	case "hg":
-		return &programs[944]
-	case "history":
-		return &programs[945]
-	case "host":
-		return &programs[946]
-	case "nslookup":
-		return &programs[947]
-	case "getent":
-		return &programs[948]
-	case "hostid":
-		return &programs[949]
-	case "hostname":
-		return &programs[950]
-	case "htop":
-		return &programs[951]
-	case "htpasswd":
-		return &programs[952]
-	case "http":
-		return &programs[953]
-	case "https":
-		return &programs[954]
-	case "xh":
-		return &programs[955]
-	case "xhs":
-		return &programs[956]
-	case "httpie":
-		return &programs[957]
-	case "http-server":
-		return &programs[958]
-	case "serve":
-		return &programs[959]
-	case "http.server":
-		return &programs[960]
-	case "hwinfo":
-		return &programs[961]
-	case "hyperfine":
-		return &programs[962]
-	case "iconv":
-		return &programs[963]
-	case "id":
-		return &programs[964]
-	case "identify":
-		return &programs[965]
-	case "xlsinfo":
-		return &programs[966]
-	case "ifconfig":
-		return &programs[967]
-	case "iftop":
-		return &programs[968]
-	case "influx":
-		return &programs[969]
-	case "info":
-		return &programs[970]
-	case "init":
-		return &programs[971]
-	case "telinit":
-		return &programs[972]
-	case "inotifywait":
-		return &programs[973]
-	case "fsnotifywait":
-		return &programs[974]
-	case "inotifywatch":
-		return &programs[975]
-	case "fsnotifywatch":
-		return &programs[976]
-	case "install":
-		return &programs[977]
-	case "integer":
-		return &programs[978]
-	case "float":
-		return &programs[979]
-	case "inv":
-		return &programs[980]
-	case "invoke":
-		return &programs[981]
-	case "doit":
-		return &programs[982]
-	case "nox":
-		return &programs[983]
-	case "ant":
-		return &programs[984]
-	case "sbt":
-		return &programs[985]
-	case "grunt":
-		return &programs[986]
-	case "gulp":
-		return &programs[987]
-	case "mage":
-		return &programs[988]
-	case "inxi":
-		return &programs[989]
-	case "sensors":
-		return &programs[990]
-	case "rocm-smi":
-		return &programs[991]
-	case "ncal":
-		return &programs[992]
-	case "neofetch":
-		return &programs[993]
-	case "fastfetch":
-		return &programs[994]
-	case "screenfetch":
-		return &programs[995]
-	case "figlet":
-		return &programs[996]
-	case "fortune":
-		return &programs[997]
-	case "toilet":
-		return &programs[998]
-	case "tput":
-		return &programs[999]
-	case "reset":
-		return &programs[1000]
-	case "tabs":
-		return &programs[1001]
-	case "infocmp":
-		return &programs[1002]
-	case "toe":
-		return &programs[1003]
-	case "units":
-		return &programs[1004]
-	case "prtstat":
-		return &programs[1005]
-	case "peekfd":
-		return &programs[1006]
-	case "tzselect":
-		return &programs[1007]
-	case "ac":
-		return &programs[1008]
-	case "vnstat":
-		return &programs[1009]
-	case "ipcalc":
-		return &programs[1010]
-	case "sipcalc":
-		return &programs[1011]
-	case "procinfo":
-		return &programs[1012]
-	case "ionice":
-		return &programs[1013]
-	case "iotop":
-		return &programs[1014]
-	case "ip":
-		return &programs[1015]
-	case "ipcs":
-		return &programs[1016]
-	case "ipmitool":
-		return &programs[1017]
-	case "iptables":
-		return &programs[1018]
-	case "ipython":
-		return &programs[1019]
-	case "ipython3":
-		return &programs[1020]
-	case "isort":
-		return &programs[1021]
-	case "istioctl":
-		return &programs[1022]
-	case "iwconfig":
-		return &programs[1023]
-	case "java":
-		return &programs[1024]
-	case "javac":
-		return &programs[1025]
-	case "jest":
-		return &programs[1026]
-	case "jj":
-		return &programs[1027]
-	case "jobs":
-		return &programs[1028]
-	case "join":
-		return &programs[1029]
-	case "journalctl":
-		return &programs[1030]
-	case "jpeginfo":
-		return &programs[1031]
-	case "jq":
-		return &programs[1032]
-	case "jruby":
-		return &programs[1033]
-	case "irb":
-		return &programs[1034]
-	case "jshint":
-		return &programs[1035]
-	case "json.tool":
-		return &programs[1036]
-	case "julia":
-		return &programs[1037]
-	case "jupyter":
-		return &programs[1038]
-	case "jupyter-lab":
-		return &programs[1039]
-	case "jupyter-notebook":
-		return &programs[1040]
-	case "jupyter-nbconvert":
-		return &programs[1041]
-	case "papermill":
-		return &programs[1042]
-	case "streamlit":
-		return &programs[1043]
-	case "gradio":
-		return &programs[1044]
-	case "chainlit":
-		return &programs[1045]
-	case "mlflow":
-		return &programs[1046]
-	case "tensorboard":
-		return &programs[1047]
-	case "just":
-		return &programs[1048]
-	case "k":
-		return &programs[1049]
-	case "kubecolor":
-		return &programs[1050]
-	case "k3d":
-		return &programs[1051]
-	case "colima":
-		return &programs[1052]
-	case "rancher-desktop":
-		return &programs[1053]
-	case "lima":
-		return &programs[1054]
-	case "limactl":
-		return &programs[1055]
-	case "k3s":
-		return &programs[1056]
-	case "microk8s":
-		return &programs[1057]
-	case "k9s":
-		return &programs[1058]
-	case "kubetail":
-		return &programs[1059]
-	case "linkerd":
-		return &programs[1060]
-	case "cilium":
-		return &programs[1061]
-	case "kops":
-		return &programs[1062]
-	case "tkn":
-		return &programs[1063]
-	case "kn":
-		return &programs[1064]
-	case "crossplane":
-		return &programs[1065]
-	case "werf":
-		return &programs[1066]
-	case "devspace":
-		return &programs[1067]
-	case "okteto":
-		return &programs[1068]
-	case "kubeseal":
-		return &programs[1069]
-	case "kubeconform":
-		return &programs[1070]
-	case "kubeval":
-		return &programs[1071]
-	case "conftest":
-		return &programs[1072]
-	case "opa":
-		return &programs[1073]
-	case "cosign":
-		return &programs[1074]
-	case "dive":
-		return &programs[1075]
-	case "ctr":
-		return &programs[1076]
-	case "buildctl":
-		return &programs[1077]
-	case "umoci":
-		return &programs[1078]
-	case "dockle":
-		return &programs[1079]
-	case "docker-machine":
-		return &programs[1080]
-	case "kexec":
-		return &programs[1081]
-	case "reboot":
-		return &programs[1082]
-	case "halt":
-		return &programs[1083]
-	case "poweroff":
-		return &programs[1084]
-	case "kill":
-		return &programs[1085]
-	case "killall":
-		return &programs[1086]
-	case "killall5":
-		return &programs[1087]
-	case "kind":
-		return &programs[1088]
-	case "kubeadm":
-		return &programs[1089]
-	case "kubectl":
-		return &programs[1090]
-	case "oc":
-		return &programs[1091]
-	case "kubectx":
-		return &programs[1092]
-	case "kubens":
-		return &programs[1093]
-	case "kustomize":
-		return &programs[1094]
-	case "last":
-		return &programs[1095]
-	case "lastb":
-		return &programs[1096]
-	case "lastlog":
-		return &programs[1097]
-	case "latexmk":
-		return &programs[1098]
-	case "launchctl":
-		return &programs[1099]
-	case "ld":
-		return &programs[1100]
-	case "ld.lld":
-		return &programs[1101]
-	case "lld":
-		return &programs[1102]
-	case "ld.gold":
-		return &programs[1103]
-	case "mold":
-		return &programs[1104]
-	case "as":
-		return &programs[1105]
-	case "objcopy":
-		return &programs[1106]
-	case "strip":
-		return &programs[1107]
-	case "ranlib":
-		return &programs[1108]
-	case "dlltool":
-		return &programs[1109]
-	case "windres":
-		return &programs[1110]
-	case "llvm-objcopy":
-		return &programs[1111]
-	case "llvm-strip":
-		return &programs[1112]
-	case "ld-linux-x86-64.so.2":
-		return &programs[1113]
-	case "ld-linux.so.2":
-		return &programs[1114]
-	case "ld-linux-aarch64.so.1":
-		return &programs[1115]
-	case "ld-linux-armhf.so.3":
-		return &programs[1116]
-	case "ld-musl-x86_64.so.1":
-		return &programs[1117]
-	case "ld.so":
-		return &programs[1118]
-	case "ldapadd":
-		return &programs[1119]
-	case "ldapmodify":
-		return &programs[1120]
-	case "ldapdelete":
-		return &programs[1121]
-	case "ldapsearch":
-		return &programs[1122]
-	case "ldapwhoami":
-		return &programs[1123]
-	case "ldconfig":
-		return &programs[1124]
-	case "ldd":
-		return &programs[1125]
-	case "lefthook":
-		return &programs[1126]
-	case "overcommit":
-		return &programs[1127]
-	case "lerna":
-		return &programs[1128]
-	case "nx":
-		return &programs[1129]
-	case "less":
-		return &programs[1130]
-	case "lessecho":
-		return &programs[1131]
-	case "let":
-		return &programs[1132]
-	case "lftp":
-		return &programs[1133]
-	case "link":
-		return &programs[1134]
-	case "linode-cli":
-		return &programs[1135]
-	case "oci":
-		return &programs[1136]
-	case "ibmcloud":
-		return &programs[1137]
-	case "scw":
-		return &programs[1138]
-	case "vultr-cli":
-		return &programs[1139]
-	case "render":
-		return &programs[1140]
-	case "dokku":
-		return &programs[1141]
-	case "cf":
-		return &programs[1142]
-	case "eb":
-		return &programs[1143]
-	case "sam":
-		return &programs[1144]
-	case "copilot-aws":
-		return &programs[1145]
-	case "cfn":
-		return &programs[1146]
-	case "aliyun":
-		return &programs[1147]
-	case "tccli":
-		return &programs[1148]
-	case "yc":
-		return &programs[1149]
-	case "stripe":
-		return &programs[1150]
-	case "twilio":
-		return &programs[1151]
-	case "sentry-cli":
-		return &programs[1152]
-	case "datadog-ci":
-		return &programs[1153]
-	case "newrelic":
-		return &programs[1154]
-	case "sonar-scanner":
-		return &programs[1155]
-	case "circleci":
-		return &programs[1156]
-	case "travis":
-		return &programs[1157]
-	case "hub":
-		return &programs[1158]
-	case "tea":
-		return &programs[1159]
-	case "bb-cli":
-		return &programs[1160]
-	case "jira":
-		return &programs[1161]
-	case "linear":
-		return &programs[1162]
-	case "slack":
-		return &programs[1163]
-	case "sfdx":
-		return &programs[1164]
-	case "sf":
-		return &programs[1165]
-	case "shopify":
-		return &programs[1166]
-	case "contentful":
-		return &programs[1167]
-	case "sanity":
-		return &programs[1168]
-	case "auth0":
-		return &programs[1169]
-	case "okta":
-		return &programs[1170]
-	case "launchdarkly":
-		return &programs[1171]
-	case "ngrok-cli":
-		return &programs[1172]
-	case "gitlab-runner":
-		return &programs[1173]
-	case "jenkins-cli":
-		return &programs[1174]
-	case "drone":
-		return &programs[1175]
-	case "buildkite-agent":
-		return &programs[1176]
-	case "argo":
-		return &programs[1177]
-	case "entire":
-		return &programs[1178]
-	case "linux32":
-		return &programs[1179]
-	case "linux64":
-		return &programs[1180]
-	case "i386":
-		return &programs[1181]
-	case "x86_64":
-		return &programs[1182]
-	case "uname26":
-		return &programs[1183]
-	case "lipo":
-		return &programs[1184]
-	case "littler":
-		return &programs[1185]
-	case "lldb":
-		return &programs[1186]
-	case "lldb-15":
-		return &programs[1187]
 	case "gdb-multiarch":
+		return &programs[293]
+	case "cgexec":
+		return &programs[294]
+	case "chattr":
+		return &programs[295]
+	case "setfacl":
+		return &programs[296]
+	case "chcon":
+		return &programs[297]
+	case "chdir":
+		return &programs[298]
+	case "check-manifest":
+		return &programs[299]
+	case "chg":
+		return &programs[300]
+	case "chgrp":
+		return &programs[301]
+	case "chmod":
+		return &programs[302]
+	case "chown":
+		return &programs[303]
+	case "chpst":
+		return &programs[304]
+	case "chronyc":
+		return &programs[305]
+	case "chroot":
+		return &programs[306]
+	case "chrt":
+		return &programs[307]
+	case "cksum":
+		return &programs[308]
+	case "sum":
+		return &programs[309]
+	case "clang-format":
+		return &programs[310]
+	case "clang-format-14":
+		return &programs[311]
+	case "clang-format-15":
+		return &programs[312]
+	case "clang-format-16":
+		return &programs[313]
+	case "clang-format-17":
+		return &programs[314]
+	case "clang-format-18":
+		return &programs[315]
+	case "clear":
+		return &programs[316]
+	case "cloc":
+		return &programs[317]
+	case "cmake":
+		return &programs[318]
+	case "cmp":
+		return &programs[319]
+	case "cnpm":
+		return &programs[320]
+	case "tnpm":
+		return &programs[321]
+	case "code":
+		return &programs[322]
+	case "codesign":
+		return &programs[323]
+	case "codespell":
+		return &programs[324]
+	case "colordiff":
+		return &programs[325]
+	case "gdiff":
+		return &programs[326]
+	case "colrm":
+		return &programs[327]
+	case "column":
+		return &programs[328]
+	case "comm":
+		return &programs[329]
+	case "command":
+		return &programs[330]
+	case "command-not-found":
+		return &programs[331]
+	case "compgen":
+		return &programs[332]
+	case "complete":
+		return &programs[333]
+	case "compopt":
+		return &programs[334]
+	case "composer":
+		return &programs[335]
+	case "composer.phar":
+		return &programs[336]
+	case "concurrently":
+		return &programs[337]
+	case "conda":
+		return &programs[338]
+	case "mamba":
+		return &programs[339]
+	case "consul":
+		return &programs[340]
+	case "convert":
+		return &programs[341]
+	case "magick":
+		return &programs[342]
+	case "mogrify":
+		return &programs[343]
+	case "composite":
+		return &programs[344]
+	case "montage":
+		return &programs[345]
+	case "compare":
+		return &programs[346]
+	case "gm":
+		return &programs[347]
+	case "vips":
+		return &programs[348]
+	case "cwebp":
+		return &programs[349]
+	case "dwebp":
+		return &programs[350]
+	case "pngquant":
+		return &programs[351]
+	case "optipng":
+		return &programs[352]
+	case "jpegoptim":
+		return &programs[353]
+	case "rsvg-convert":
+		return &programs[354]
+	case "inkscape":
+		return &programs[355]
+	case "gs":
+		return &programs[356]
+	case "pdftk":
+		return &programs[357]
+	case "qpdf":
+		return &programs[358]
+	case "pdfunite":
+		return &programs[359]
+	case "wkhtmltopdf":
+		return &programs[360]
+	case "exiftool":
+		return &programs[361]
+	case "sox":
+		return &programs[362]
+	case "lame":
+		return &programs[363]
+	case "flac":
+		return &programs[364]
+	case "opusenc":
+		return &programs[365]
+	case "potrace":
+		return &programs[366]
+	case "plantuml":
+		return &programs[367]
+	case "mmdc":
+		return &programs[368]
+	case "d2":
+		return &programs[369]
+	case "pdflatex":
+		return &programs[370]
+	case "xelatex":
+		return &programs[371]
+	case "lualatex":
+		return &programs[372]
+	case "latex":
+		return &programs[373]
+	case "tex":
+		return &programs[374]
+	case "bibtex":
+		return &programs[375]
+	case "biber":
+		return &programs[376]
+	case "makeindex":
+		return &programs[377]
+	case "tectonic":
+		return &programs[378]
+	case "typst":
+		return &programs[379]
+	case "asciidoctor":
+		return &programs[380]
+	case "asciidoc":
+		return &programs[381]
+	case "groff":
+		return &programs[382]
+	case "troff":
+		return &programs[383]
+	case "nroff":
+		return &programs[384]
+	case "soffice":
+		return &programs[385]
+	case "libreoffice":
+		return &programs[386]
+	case "unoconv":
+		return &programs[387]
+	case "calibre":
+		return &programs[388]
+	case "ebook-convert":
+		return &programs[389]
+	case "antiword":
+		return &programs[390]
+	case "catdoc":
+		return &programs[391]
+	case "docx2txt":
+		return &programs[392]
+	case "xlsx2csv":
+		return &programs[393]
+	case "csvtool":
+		return &programs[394]
+	case "openscad":
+		return &programs[395]
+	case "blender":
+		return &programs[396]
+	case "stl2gcode":
+		return &programs[397]
+	case "coredumpctl":
+		return &programs[398]
+	case "corepack":
+		return &programs[399]
+	case "corosync-cfgtool":
+		return &programs[400]
+	case "coverage":
+		return &programs[401]
+	case "cowsay":
+		return &programs[402]
+	case "cowthink":
+		return &programs[403]
+	case "cp":
+		return &programs[404]
+	case "cpack":
+		return &programs[405]
+	case "cpio":
+		return &programs[406]
+	case "cpp":
+		return &programs[407]
+	case "cppcheck":
+		return &programs[408]
+	case "cqlsh":
+		return &programs[409]
+	case "clickhouse-client":
+		return &programs[410]
+	case "crane":
+		return &programs[411]
+	case "crictl":
+		return &programs[412]
+	case "crontab":
+		return &programs[413]
+	case "cross-env":
+		return &programs[414]
+	case "cross-env-shell":
+		return &programs[415]
+	case "cryptsetup":
+		return &programs[416]
+	case "csh":
+		return &programs[417]
+	case "tcsh":
+		return &programs[418]
+	case "csplit":
+		return &programs[419]
+	case "ctags":
+		return &programs[420]
+	case "universal-ctags":
+		return &programs[421]
+	case "ctags-universal":
+		return &programs[422]
+	case "exuberant-ctags":
+		return &programs[423]
+	case "ctags-exuberant":
+		return &programs[424]
+	case "ctest":
+		return &programs[425]
+	case "curl":
+		return &programs[426]
+	case "cut":
+		return &programs[427]
+	case "cypress":
+		return &programs[428]
+	case "date":
+		return &programs[429]
+	case "dbus-launch":
+		return &programs[430]
+	case "dbus-run-session":
+		return &programs[431]
+	case "dc":
+		return &programs[432]
+	case "dc3dd":
+		return &programs[433]
+	case "dcfldd":
+		return &programs[434]
+	case "mkdosfs":
+		return &programs[435]
+	case "mkfs.bfs":
+		return &programs[436]
+	case "mkfs.cramfs":
+		return &programs[437]
+	case "mkfs.exfat":
+		return &programs[438]
+	case "mkfs.f2fs":
+		return &programs[439]
+	case "mkfs.jfs":
+		return &programs[440]
+	case "mkfs.minix":
+		return &programs[441]
+	case "mkfs.msdos":
+		return &programs[442]
+	case "mkfs.reiserfs":
+		return &programs[443]
+	case "mkntfs":
+		return &programs[444]
+	case "newfs":
+		return &programs[445]
+	case "dd":
+		return &programs[446]
+	case "declare":
+		return &programs[447]
+	case "typeset":
+		return &programs[448]
+	case "local":
+		return &programs[449]
+	case "readonly":
+		return &programs[450]
+	case "defaults":
+		return &programs[451]
+	case "delta":
+		return &programs[452]
+	case "delv":
+		return &programs[453]
+	case "deno":
+		return &programs[454]
+	case "depcheck":
+		return &programs[455]
+	case "df":
+		return &programs[456]
+	case "diff":
+		return &programs[457]
+	case "diff3":
+		return &programs[458]
+	case "diffstat":
+		return &programs[459]
+	case "difft":
+		return &programs[460]
+	case "difftastic":
+		return &programs[461]
+	case "diff-so-fancy":
+		return &programs[462]
+	case "icdiff":
+		return &programs[463]
+	case "sd":
+		return &programs[464]
+	case "choose":
+		return &programs[465]
+	case "gron":
+		return &programs[466]
+	case "fx":
+		return &programs[467]
+	case "jo":
+		return &programs[468]
+	case "jc":
+		return &programs[469]
+	case "dasel":
+		return &programs[470]
+	case "xsv":
+		return &programs[471]
+	case "qsv":
+		return &programs[472]
+	case "csvcut":
+		return &programs[473]
+	case "csvgrep":
+		return &programs[474]
+	case "csvlook":
+		return &programs[475]
+	case "in2csv":
+		return &programs[476]
+	case "mlr":
+		return &programs[477]
+	case "htmlq":
+		return &programs[478]
+	case "pup":
+		return &programs[479]
+	case "tomlq":
+		return &programs[480]
+	case "gum":
+		return &programs[481]
+	case "glow":
+		return &programs[482]
+	case "grex":
+		return &programs[483]
+	case "tldr":
+		return &programs[484]
+	case "shellspec":
+		return &programs[485]
+	case "actionlint":
+		return &programs[486]
+	case "act":
+		return &programs[487]
+	case "gitleaks":
+		return &programs[488]
+	case "trufflehog":
+		return &programs[489]
+	case "detect-secrets":
+		return &programs[490]
+	case "cscope":
+		return &programs[491]
+	case "comby":
+		return &programs[492]
+	case "jscodeshift":
+		return &programs[493]
+	case "claude":
+		return &programs[494]
+	case "codex":
+		return &programs[495]
+	case "gemini":
+		return &programs[496]
+	case "aider":
+		return &programs[497]
+	case "llm":
+		return &programs[498]
+	case "ollama":
+		return &programs[499]
+	case "goose":
+		return &programs[500]
+	case "opencode":
+		return &programs[501]
+	case "copilot":
+		return &programs[502]
+	case "lazygit":
+		return &programs[503]
+	case "gitui":
+		return &programs[504]
+	case "tig":
+		return &programs[505]
+	case "watchman":
+		return &programs[506]
+	case "dig":
+		return &programs[507]
+	case "dir":
+		return &programs[508]
+	case "dircolors":
+		return &programs[509]
+	case "direnv":
+		return &programs[510]
+	case "dirname":
+		return &programs[511]
+	case "dirs":
+		return &programs[512]
+	case "diskutil":
+		return &programs[513]
+	case "disown":
+		return &programs[514]
+	case "dlv":
+		return &programs[515]
+	case "dmesg":
+		return &programs[516]
+	case "dmidecode":
+		return &programs[517]
+	case "dmsetup":
+		return &programs[518]
+	case "dmypy":
+		return &programs[519]
+	case "dnf":
+		return &programs[520]
+	case "yum":
+		return &programs[521]
+	case "microdnf":
+		return &programs[522]
+	case "doas":
+		return &programs[523]
+	case "doc8":
+		return &programs[524]
+	case "docker":
+		return &programs[525]
+	case "podman":
+		return &programs[526]
+	case "nerdctl":
+		return &programs[527]
+	case "docker-compose":
+		return &programs[528]
+	case "doctl":
+		return &programs[529]
+	case "dos2unix":
+		return &programs[530]
+	case "unix2dos":
+		return &programs[531]
+	case "mac2unix":
+		return &programs[532]
+	case "dot":
+		return &programs[533]
+	case "neato":
+		return &programs[534]
+	case "twopi":
+		return &programs[535]
+	case "circo":
+		return &programs[536]
+	case "fdp":
+		return &programs[537]
+	case "sfdp":
+		return &programs[538]
+	case "patchwork":
+		return &programs[539]
+	case "osage":
+		return &programs[540]
+	case "dotenv":
+		return &programs[541]
+	case "dotnet":
+		return &programs[542]
+	case "dpkg":
+		return &programs[543]
+	case "dpkg-deb":
+		return &programs[544]
+	case "dpkg-query":
+		return &programs[545]
+	case "drill":
+		return &programs[546]
+	case "dropdb":
+		return &programs[547]
+	case "dropuser":
+		return &programs[548]
+	case "dscl":
+		return &programs[549]
+	case "dstat":
+		return &programs[550]
+	case "lsscsi":
+		return &programs[551]
+	case "lvdisplay":
+		return &programs[552]
+	case "mdls":
+		return &programs[553]
+	case "modinfo":
+		return &programs[554]
+	case "pvdisplay":
+		return &programs[555]
+	case "vgdisplay":
+		return &programs[556]
+	case "du":
+		return &programs[557]
+	case "duckdb":
+		return &programs[558]
+	case "dust":
+		return &programs[559]
+	case "duf":
+		return &programs[560]
+	case "procs":
+		return &programs[561]
+	case "dzdo":
+		return &programs[562]
+	case "echo":
+		return &programs[563]
+	case "ed":
+		return &programs[564]
+	case "red":
+		return &programs[565]
+	case "eksctl":
+		return &programs[566]
+	case "elfedit":
+		return &programs[567]
+	case "elixir":
+		return &programs[568]
+	case "iex":
+		return &programs[569]
+	case "emulate":
+		return &programs[570]
+	case "enable":
+		return &programs[571]
+	case "entr":
+		return &programs[572]
+	case "env":
+		return &programs[573]
+	case "envsubst":
+		return &programs[574]
+	case "erl":
+		return &programs[575]
+	case "esbuild":
+		return &programs[576]
+	case "eslint":
+		return &programs[577]
+	case "eslint_d":
+		return &programs[578]
+	case "xo":
+		return &programs[579]
+	case "standard":
+		return &programs[580]
+	case "semistandard":
+		return &programs[581]
+	case "ts-standard":
+		return &programs[582]
+	case "etcdctl":
+		return &programs[583]
+	case "ethtool":
+		return &programs[584]
+	case "eval":
+		return &programs[585]
+	case "exec":
+		return &programs[586]
+	case "exit":
+		return &programs[587]
+	case "return":
+		return &programs[588]
+	case "expand":
+		return &programs[589]
+	case "unexpand":
+		return &programs[590]
+	case "expect":
+		return &programs[591]
+	case "export":
+		return &programs[592]
+	case "expr":
+		return &programs[593]
+	case "eza":
+		return &programs[594]
+	case "exa":
+		return &programs[595]
+	case "fail2ban-client":
+		return &programs[596]
+	case "fakeroot":
+		return &programs[597]
+	case "faketime":
+		return &programs[598]
+	case "fc":
+		return &programs[599]
+	case "fc-list":
+		return &programs[600]
+	case "fc-match":
+		return &programs[601]
+	case "fd":
+		return &programs[602]
+	case "fdfind":
+		return &programs[603]
+	case "fdisk":
+		return &programs[604]
+	case "gdisk":
+		return &programs[605]
+	case "fetch":
+		return &programs[606]
+	case "ffmpeg":
+		return &programs[607]
+	case "ffplay":
+		return &programs[608]
+	case "ffprobe":
+		return &programs[609]
+	case "file":
+		return &programs[610]
+	case "finch":
+		return &programs[611]
+	case "find":
+		return &programs[612]
+	case "finger":
+		return &programs[613]
+	case "firejail":
+		return &programs[614]
+	case "firewall-cmd":
+		return &programs[615]
+	case "fish":
+		return &programs[616]
+	case "flake8":
+		return &programs[617]
+	case "flatpak":
+		return &programs[618]
+	case "flock":
+		return &programs[619]
+	case "flux":
+		return &programs[620]
+	case "fly":
+		return &programs[621]
+	case "flyctl":
+		return &programs[622]
+	case "fmt":
+		return &programs[623]
+	case "fnm":
+		return &programs[624]
+	case "n":
+		return &programs[625]
+	case "nodenv":
+		return &programs[626]
+	case "volta":
+		return &programs[627]
+	case "nvm":
+		return &programs[628]
+	case "nvs":
+		return &programs[629]
+	case "fold":
+		return &programs[630]
+	case "free":
+		return &programs[631]
+	case "vmstat":
+		return &programs[632]
+	case "iostat":
+		return &programs[633]
+	case "mpstat":
+		return &programs[634]
+	case "lscpu":
+		return &programs[635]
+	case "lsmem":
+		return &programs[636]
+	case "lsmod":
+		return &programs[637]
+	case "lsns":
+		return &programs[638]
+	case "lsipc":
+		return &programs[639]
+	case "lslocks":
+		return &programs[640]
+	case "numastat":
+		return &programs[641]
+	case "getfacl":
+		return &programs[642]
+	case "lsattr":
+		return &programs[643]
+	case "locale":
+		return &programs[644]
+	case "getcap":
+		return &programs[645]
+	case "cal":
+		return &programs[646]
+	case "pstree":
+		return &programs[647]
+	case "pidof":
+		return &programs[648]
+	case "pwdx":
+		return &programs[649]
+	case "lsfd":
+		return &programs[650]
+	case "findmnt":
+		return &programs[651]
+	case "mountpoint":
+		return &programs[652]
+	case "fswatch":
+		return &programs[653]
+	case "ftp":
+		return &programs[654]
+	case "fuser":
+		return &programs[655]
+	case "fusermount":
+		return &programs[656]
+	case "fusermount3":
+		return &programs[657]
+	case "xfs_growfs":
+		return &programs[658]
+	case "xfs_repair":
+		return &programs[659]
+	case "fstrim":
+		return &programs[660]
+	case "partprobe":
+		return &programs[661]
+	case "partx":
+		return &programs[662]
+	case "kpartx":
+		return &programs[663]
+	case "dumpe2fs":
+		return &programs[664]
+	case "debugfs":
+		return &programs[665]
+	case "e2label":
+		return &programs[666]
+	case "quota":
+		return &programs[667]
+	case "setquota":
+		return &programs[668]
+	case "setfattr":
+		return &programs[669]
+	case "chvt":
+		return &programs[670]
+	case "depmod":
+		return &programs[671]
+	case "efibootmgr":
+		return &programs[672]
+	case "grub-install":
+		return &programs[673]
+	case "update-grub":
+		return &programs[674]
+	case "update-initramfs":
+		return &programs[675]
+	case "dracut":
+		return &programs[676]
+	case "hwclock":
+		return &programs[677]
+	case "ip6tables":
+		return &programs[678]
+	case "iptables-restore":
+		return &programs[679]
+	case "tc":
+		return &programs[680]
+	case "brctl":
+		return &programs[681]
+	case "ifup":
+		return &programs[682]
+	case "ifdown":
+		return &programs[683]
+	case "wpa_cli":
+		return &programs[684]
+	case "rfkill":
+		return &programs[685]
+	case "dhclient":
+		return &programs[686]
+	case "bluetoothctl":
+		return &programs[687]
+	case "chage":
+		return &programs[688]
+	case "chfn":
+		return &programs[689]
+	case "vipw":
+		return &programs[690]
+	case "pwck":
+		return &programs[691]
+	case "setenforce":
+		return &programs[692]
+	case "semanage":
+		return &programs[693]
+	case "restorecon":
+		return &programs[694]
+	case "aa-enforce":
+		return &programs[695]
+	case "auditctl":
+		return &programs[696]
+	case "wall":
+		return &programs[697]
+	case "write":
+		return &programs[698]
+	case "mesg":
+		return &programs[699]
+	case "atrm":
+		return &programs[700]
+	case "atq":
+		return &programs[701]
+	case "locale-gen":
+		return &programs[702]
+	case "dpkg-reconfigure":
+		return &programs[703]
+	case "alternatives":
+		return &programs[704]
+	case "systemsetup":
+		return &programs[705]
+	case "pmset":
+		return &programs[706]
+	case "csrutil":
+		return &programs[707]
+	case "softwareupdate":
+		return &programs[708]
+	case "chkconfig":
+		return &programs[709]
+	case "rc-update":
+		return &programs[710]
+	case "update-rc.d":
+		return &programs[711]
+	case "sv":
+		return &programs[712]
+	case "runit":
+		return &programs[713]
+	case "s6-svc":
+		return &programs[714]
+	case "monit":
+		return &programs[715]
+	case "certbot":
+		return &programs[716]
+	case "acme.sh":
+		return &programs[717]
+	case "wg":
+		return &programs[718]
+	case "wg-quick":
+		return &programs[719]
+	case "openvpn":
+		return &programs[720]
+	case "ipsec":
+		return &programs[721]
+	case "tailscale":
+		return &programs[722]
+	case "zerotier-cli":
+		return &programs[723]
+	case "cloudflared":
+		return &programs[724]
+	case "dd_rescue":
+		return &programs[725]
+	case "testdisk":
+		return &programs[726]
+	case "wodim":
+		return &programs[727]
+	case "growisofs":
+		return &programs[728]
+	case "mkisofs":
+		return &programs[729]
+	case "xorriso":
+		return &programs[730]
+	case "genisoimage":
+		return &programs[731]
+	case "sgpio":
+		return &programs[732]
+	case "racadm":
+		return &programs[733]
+	case "virt-install":
+		return &programs[734]
+	case "qemu-img":
+		return &programs[735]
+	case "qemu-system-x86_64":
+		return &programs[736]
+	case "VBoxManage":
+		return &programs[737]
+	case "vmrun":
+		return &programs[738]
+	case "xl":
+		return &programs[739]
+	case "osqueryi":
+		return &programs[740]
+	case "fstab-decode":
+		return &programs[741]
+	case "ntpdate":
+		return &programs[742]
+	case "rdate":
+		return &programs[743]
+	case "rtcwake":
+		return &programs[744]
+	case "nologin":
+		return &programs[745]
+	case "sulogin":
+		return &programs[746]
+	case "agetty":
+		return &programs[747]
+	case "login":
+		return &programs[748]
+	case "fzf":
+		return &programs[749]
+	case "gcc":
+		return &programs[750]
+	case "cc":
+		return &programs[751]
+	case "g++":
+		return &programs[752]
+	case "c++":
+		return &programs[753]
+	case "clang":
+		return &programs[754]
+	case "clang++":
+		return &programs[755]
+	case "gcc-10":
+		return &programs[756]
+	case "gcc-11":
+		return &programs[757]
+	case "gcc-12":
+		return &programs[758]
+	case "gcc-13":
+		return &programs[759]
+	case "gcc-14":
+		return &programs[760]
+	case "g++-10":
+		return &programs[761]
+	case "g++-11":
+		return &programs[762]
+	case "g++-12":
+		return &programs[763]
+	case "g++-13":
+		return &programs[764]
+	case "g++-14":
+		return &programs[765]
+	case "clang-14":
+		return &programs[766]
+	case "clang-15":
+		return &programs[767]
+	case "clang-16":
+		return &programs[768]
+	case "clang-17":
+		return &programs[769]
+	case "clang-18":
+		return &programs[770]
+	case "clang-19":
+		return &programs[771]
+	case "clang++-14":
+		return &programs[772]
+	case "clang++-15":
+		return &programs[773]
+	case "clang++-16":
+		return &programs[774]
+	case "clang++-17":
+		return &programs[775]
+	case "clang++-18":
+		return &programs[776]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[777]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[778]
+	case "gcloud":
+		return &programs[779]
+	case "gdb":
+		return &programs[780]
+	case "gem":
+		return &programs[781]
+	case "getconf":
+		return &programs[782]
+	case "getenforce":
+		return &programs[783]
+	case "sestatus":
+		return &programs[784]
+	case "runlevel":
+		return &programs[785]
+	case "getopts":
+		return &programs[786]
+	case "gfind":
+		return &programs[787]
+	case "gfortran":
+		return &programs[788]
+	case "tcc":
+		return &programs[789]
+	case "icx":
+		return &programs[790]
+	case "icpx":
+		return &programs[791]
+	case "nvcc":
+		return &programs[792]
+	case "emcc":
+		return &programs[793]
+	case "em++":
+		return &programs[794]
+	case "musl-gcc":
+		return &programs[795]
+	case "gh":
+		return &programs[796]
+	case "ghc":
+		return &programs[797]
+	case "ghci":
+		return &programs[798]
+	case "ginstall":
+		return &programs[799]
+	case "git":
+		return &programs[800]
+	case "glab":
+		return &programs[801]
+	case "glances":
+		return &programs[802]
+	case "gls":
+		return &programs[803]
+	case "gnuplot":
+		return &programs[804]
+	case "go":
+		return &programs[805]
+	case "go1.21":
+		return &programs[806]
+	case "go1.22":
+		return &programs[807]
+	case "go1.23":
+		return &programs[808]
+	case "go1.24":
+		return &programs[809]
+	case "go1.25":
+		return &programs[810]
+	case "go1.26":
+		return &programs[811]
+	case "gotip":
+		return &programs[812]
+	case "god":
+		return &programs[813]
+	case "gofmt":
+		return &programs[814]
+	case "goimports":
+		return &programs[815]
+	case "gofumpt":
+		return &programs[816]
+	case "gci":
+		return &programs[817]
+	case "golines":
+		return &programs[818]
+	case "gojq":
+		return &programs[819]
+	case "jaq":
+		return &programs[820]
+	case "golangci-lint":
+		return &programs[821]
+	case "gosu":
+		return &programs[822]
+	case "su-exec":
+		return &programs[823]
+	case "setuidgid":
+		return &programs[824]
+	case "gpg":
+		return &programs[825]
+	case "gpg-agent":
+		return &programs[826]
+	case "gpg2":
+		return &programs[827]
+	case "gpgv":
+		return &programs[828]
+	case "age":
+		return &programs[829]
+	case "age-keygen":
+		return &programs[830]
+	case "sops":
+		return &programs[831]
+	case "pass":
+		return &programs[832]
+	case "gopass":
+		return &programs[833]
+	case "minisign":
+		return &programs[834]
+	case "signify":
+		return &programs[835]
+	case "keybase":
+		return &programs[836]
+	case "lpass":
+		return &programs[837]
+	case "infisical":
+		return &programs[838]
+	case "chamber":
+		return &programs[839]
+	case "aws-vault":
+		return &programs[840]
+	case "teller":
+		return &programs[841]
+	case "gradle":
+		return &programs[842]
+	case "gradlew":
+		return &programs[843]
+	case "grealpath":
+		return &programs[844]
+	case "grep":
+		return &programs[845]
+	case "egrep":
+		return &programs[846]
+	case "fgrep":
+		return &programs[847]
+	case "zgrep":
+		return &programs[848]
+	case "zegrep":
+		return &programs[849]
+	case "zfgrep":
+		return &programs[850]
+	case "bzgrep":
+		return &programs[851]
+	case "xzgrep":
+		return &programs[852]
+	case "groovy":
+		return &programs[853]
+	case "scala":
+		return &programs[854]
+	case "kotlin":
+		return &programs[855]
+	case "kscript":
+		return &programs[856]
+	case "jshell":
+		return &programs[857]
+	case "escript":
+		return &programs[858]
+	case "clojure":
+		return &programs[859]
+	case "clj":
+		return &programs[860]
+	case "bb":
+		return &programs[861]
+	case "racket":
+		return &programs[862]
+	case "guile":
+		return &programs[863]
+	case "sbcl":
+		return &programs[864]
+	case "emacs":
+		return &programs[865]
+	case "emacsclient":
+		return &programs[866]
+	case "swipl":
+		return &programs[867]
+	case "octave":
+		return &programs[868]
+	case "matlab":
+		return &programs[869]
+	case "janet":
+		return &programs[870]
+	case "gjs":
+		return &programs[871]
+	case "qjs":
+		return &programs[872]
+	case "d8":
+		return &programs[873]
+	case "bun.exe":
+		return &programs[874]
+	case "babel-node":
+		return &programs[875]
+	case "coffee":
+		return &programs[876]
+	case "grype":
+		return &programs[877]
+	case "syft":
+		return &programs[878]
+	case "gsed":
+		return &programs[879]
+	case "gsettings":
+		return &programs[880]
+	case "dconf":
+		return &programs[881]
+	case "gsort":
+		return &programs[882]
+	case "gsplit":
+		return &programs[883]
+	case "gsutil":
+		return &programs[884]
+	case "gtar":
+		return &programs[885]
+	case "bsdtar":
+		return &programs[886]
+	case "gtime":
+		return &programs[887]
+	case "gtimeout":
+		return &programs[888]
+	case "gunicorn":
+		return &programs[889]
+	case "uvicorn":
+		return &programs[890]
+	case "hypercorn":
+		return &programs[891]
+	case "daphne":
+		return &programs[892]
+	case "waitress-serve":
+		return &programs[893]
+	case "uwsgi":
+		return &programs[894]
+	case "flask":
+		return &programs[895]
+	case "fastapi":
+		return &programs[896]
+	case "granian":
+		return &programs[897]
+	case "celery":
+		return &programs[898]
+	case "django-admin":
+		return &programs[899]
+	case "alembic":
+		return &programs[900]
+	case "airflow":
+		return &programs[901]
+	case "dagster":
+		return &programs[902]
+	case "prefect":
+		return &programs[903]
+	case "dbt":
+		return &programs[904]
+	case "scrapy":
+		return &programs[905]
+	case "locust":
+		return &programs[906]
+	case "rq":
+		return &programs[907]
+	case "dramatiq":
+		return &programs[908]
+	case "huey":
+		return &programs[909]
+	case "supervisord":
+		return &programs[910]
+	case "supervisorctl":
+		return &programs[911]
+	case "ansible-galaxy":
+		return &programs[912]
+	case "ansible-inventory":
+		return &programs[913]
+	case "ansible-doc":
+		return &programs[914]
+	case "salt":
+		return &programs[915]
+	case "salt-call":
+		return &programs[916]
+	case "puppet":
+		return &programs[917]
+	case "chef-client":
+		return &programs[918]
+	case "knife":
+		return &programs[919]
+	case "guniq":
+		return &programs[920]
+	case "gvim":
+		return &programs[921]
+	case "cursor":
+		return &programs[922]
+	case "subl":
+		return &programs[923]
+	case "atom":
+		return &programs[924]
+	case "gedit":
+		return &programs[925]
+	case "kate":
+		return &programs[926]
+	case "zed":
+		return &programs[927]
+	case "idea":
+		return &programs[928]
+	case "gwc":
+		return &programs[929]
+	case "gzip":
+		return &programs[930]
+	case "gunzip":
+		return &programs[931]
+	case "hadolint":
+		return &programs[932]
+	case "hash":
+		return &programs[933]
+	case "hatch":
+		return &programs[934]
+	case "pixi":
+		return &programs[935]
+	case "hcloud":
+		return &programs[936]
+	case "hd":
+		return &programs[937]
+	case "hdiutil":
+		return &programs[938]
+	case "head":
+		return &programs[939]
+	case "helm":
+		return &programs[940]
+	case "help":
+		return &programs[941]
+	case "heroku":
+		return &programs[942]
+	case "hexdump":
+		return &programs[943]
+	case "hexyl":
+		return &programs[944]
+	case "hg":
+		return &programs[945]
+	case "history":
+		return &programs[946]
+	case "host":
+		return &programs[947]
+	case "nslookup":
+		return &programs[948]
+	case "getent":
+		return &programs[949]
+	case "hostid":
+		return &programs[950]
+	case "hostname":
+		return &programs[951]
+	case "htop":
+		return &programs[952]
+	case "htpasswd":
+		return &programs[953]
+	case "http":
+		return &programs[954]
+	case "https":
+		return &programs[955]
+	case "xh":
+		return &programs[956]
+	case "xhs":
+		return &programs[957]
+	case "httpie":
+		return &programs[958]
+	case "http-server":
+		return &programs[959]
+	case "serve":
+		return &programs[960]
+	case "http.server":
+		return &programs[961]
+	case "hwinfo":
+		return &programs[962]
+	case "hyperfine":
+		return &programs[963]
+	case "iconv":
+		return &programs[964]
+	case "id":
+		return &programs[965]
+	case "identify":
+		return &programs[966]
+	case "xlsinfo":
+		return &programs[967]
+	case "ifconfig":
+		return &programs[968]
+	case "iftop":
+		return &programs[969]
+	case "influx":
+		return &programs[970]
+	case "info":
+		return &programs[971]
+	case "init":
+		return &programs[972]
+	case "telinit":
+		return &programs[973]
+	case "inotifywait":
+		return &programs[974]
+	case "fsnotifywait":
+		return &programs[975]
+	case "inotifywatch":
+		return &programs[976]
+	case "fsnotifywatch":
+		return &programs[977]
+	case "install":
+		return &programs[978]
+	case "integer":
+		return &programs[979]
+	case "float":
+		return &programs[980]
+	case "inv":
+		return &programs[981]
+	case "invoke":
+		return &programs[982]
+	case "doit":
+		return &programs[983]
+	case "nox":
+		return &programs[984]
+	case "ant":
+		return &programs[985]
+	case "sbt":
+		return &programs[986]
+	case "grunt":
+		return &programs[987]
+	case "gulp":
+		return &programs[988]
+	case "mage":
+		return &programs[989]
+	case "inxi":
+		return &programs[990]
+	case "sensors":
+		return &programs[991]
+	case "rocm-smi":
+		return &programs[992]
+	case "ncal":
+		return &programs[993]
+	case "neofetch":
+		return &programs[994]
+	case "fastfetch":
+		return &programs[995]
+	case "screenfetch":
+		return &programs[996]
+	case "figlet":
+		return &programs[997]
+	case "fortune":
+		return &programs[998]
+	case "toilet":
+		return &programs[999]
+	case "tput":
+		return &programs[1000]
+	case "reset":
+		return &programs[1001]
+	case "tabs":
+		return &programs[1002]
+	case "infocmp":
+		return &programs[1003]
+	case "toe":
+		return &programs[1004]
+	case "units":
+		return &programs[1005]
+	case "prtstat":
+		return &programs[1006]
+	case "peekfd":
+		return &programs[1007]
+	case "tzselect":
+		return &programs[1008]
+	case "ac":
+		return &programs[1009]
+	case "vnstat":
+		return &programs[1010]
+	case "ipcalc":
+		return &programs[1011]
+	case "sipcalc":
+		return &programs[1012]
+	case "procinfo":
+		return &programs[1013]
+	case "ionice":
+		return &programs[1014]
+	case "iotop":
+		return &programs[1015]
+	case "ip":
+		return &programs[1016]
+	case "ipcs":
+		return &programs[1017]
+	case "ipmitool":
+		return &programs[1018]
+	case "iptables":
+		return &programs[1019]
+	case "ipython":
+		return &programs[1020]
+	case "ipython3":
+		return &programs[1021]
+	case "isort":
+		return &programs[1022]
+	case "istioctl":
+		return &programs[1023]
+	case "iwconfig":
+		return &programs[1024]
+	case "java":
+		return &programs[1025]
+	case "javac":
+		return &programs[1026]
+	case "jest":
+		return &programs[1027]
+	case "jj":
+		return &programs[1028]
+	case "jobs":
+		return &programs[1029]
+	case "join":
+		return &programs[1030]
+	case "journalctl":
+		return &programs[1031]
+	case "jpeginfo":
+		return &programs[1032]
+	case "jq":
+		return &programs[1033]
+	case "jruby":
+		return &programs[1034]
+	case "irb":
+		return &programs[1035]
+	case "jshint":
+		return &programs[1036]
+	case "json.tool":
+		return &programs[1037]
+	case "julia":
+		return &programs[1038]
+	case "jupyter":
+		return &programs[1039]
+	case "jupyter-lab":
+		return &programs[1040]
+	case "jupyter-notebook":
+		return &programs[1041]
+	case "jupyter-nbconvert":
+		return &programs[1042]
+	case "papermill":
+		return &programs[1043]
+	case "streamlit":
+		return &programs[1044]
+	case "gradio":
+		return &programs[1045]
+	case "chainlit":
+		return &programs[1046]
+	case "mlflow":
+		return &programs[1047]
+	case "tensorboard":
+		return &programs[1048]
+	case "just":
+		return &programs[1049]
+	case "k":
+		return &programs[1050]
+	case "kubecolor":
+		return &programs[1051]
+	case "k3d":
+		return &programs[1052]
+	case "colima":
+		return &programs[1053]
+	case "rancher-desktop":
+		return &programs[1054]
+	case "lima":
+		return &programs[1055]
+	case "limactl":
+		return &programs[1056]
+	case "k3s":
+		return &programs[1057]
+	case "microk8s":
+		return &programs[1058]
+	case "k9s":
+		return &programs[1059]
+	case "kubetail":
+		return &programs[1060]
+	case "linkerd":
+		return &programs[1061]
+	case "cilium":
+		return &programs[1062]
+	case "kops":
+		return &programs[1063]
+	case "tkn":
+		return &programs[1064]
+	case "kn":
+		return &programs[1065]
+	case "crossplane":
+		return &programs[1066]
+	case "werf":
+		return &programs[1067]
+	case "devspace":
+		return &programs[1068]
+	case "okteto":
+		return &programs[1069]
+	case "kubeseal":
+		return &programs[1070]
+	case "kubeconform":
+		return &programs[1071]
+	case "kubeval":
+		return &programs[1072]
+	case "conftest":
+		return &programs[1073]
+	case "opa":
+		return &programs[1074]
+	case "cosign":
+		return &programs[1075]
+	case "dive":
+		return &programs[1076]
+	case "ctr":
+		return &programs[1077]
+	case "buildctl":
+		return &programs[1078]
+	case "umoci":
+		return &programs[1079]
+	case "dockle":
+		return &programs[1080]
+	case "docker-machine":
+		return &programs[1081]
+	case "kexec":
+		return &programs[1082]
+	case "reboot":
+		return &programs[1083]
+	case "halt":
+		return &programs[1084]
+	case "poweroff":
+		return &programs[1085]
+	case "kill":
+		return &programs[1086]
+	case "killall":
+		return &programs[1087]
+	case "killall5":
+		return &programs[1088]
+	case "kind":
+		return &programs[1089]
+	case "kubeadm":
+		return &programs[1090]
+	case "kubectl":
+		return &programs[1091]
+	case "oc":
+		return &programs[1092]
+	case "kubectx":
+		return &programs[1093]
+	case "kubens":
+		return &programs[1094]
+	case "kustomize":
+		return &programs[1095]
+	case "last":
+		return &programs[1096]
+	case "lastb":
+		return &programs[1097]
+	case "lastlog":
+		return &programs[1098]
+	case "latexmk":
+		return &programs[1099]
+	case "launchctl":
+		return &programs[1100]
+	case "ld":
+		return &programs[1101]
+	case "ld.lld":
+		return &programs[1102]
+	case "lld":
+		return &programs[1103]
+	case "ld.gold":
+		return &programs[1104]
+	case "mold":
+		return &programs[1105]
+	case "as":
+		return &programs[1106]
+	case "objcopy":
+		return &programs[1107]
+	case "strip":
+		return &programs[1108]
+	case "ranlib":
+		return &programs[1109]
+	case "dlltool":
+		return &programs[1110]
+	case "windres":
+		return &programs[1111]
+	case "llvm-objcopy":
+		return &programs[1112]
+	case "llvm-strip":
+		return &programs[1113]
+	case "ld-linux-x86-64.so.2":
+		return &programs[1114]
+	case "ld-linux.so.2":
+		return &programs[1115]
+	case "ld-linux-aarch64.so.1":
+		return &programs[1116]
+	case "ld-linux-armhf.so.3":
+		return &programs[1117]
+	case "ld-musl-x86_64.so.1":
+		return &programs[1118]
+	case "ld.so":
+		return &programs[1119]
+	case "ldapadd":
+		return &programs[1120]
+	case "ldapmodify":
+		return &programs[1121]
+	case "ldapdelete":
+		return &programs[1122]
+	case "ldapsearch":
+		return &programs[1123]
+	case "ldapwhoami":
+		return &programs[1124]
+	case "ldconfig":
+		return &programs[1125]
+	case "ldd":
+		return &programs[1126]
+	case "lefthook":
+		return &programs[1127]
+	case "overcommit":
+		return &programs[1128]
+	case "lerna":
+		return &programs[1129]
+	case "nx":
+		return &programs[1130]
+	case "less":
+		return &programs[1131]
+	case "lessecho":
+		return &programs[1132]
+	case "let":
+		return &programs[1133]
+	case "lftp":
+		return &programs[1134]
+	case "link":
+		return &programs[1135]
+	case "linode-cli":
+		return &programs[1136]
+	case "oci":
+		return &programs[1137]
+	case "ibmcloud":
+		return &programs[1138]
+	case "scw":
+		return &programs[1139]
+	case "vultr-cli":
+		return &programs[1140]
+	case "render":
+		return &programs[1141]
+	case "dokku":
+		return &programs[1142]
+	case "cf":
+		return &programs[1143]
+	case "eb":
+		return &programs[1144]
+	case "sam":
+		return &programs[1145]
+	case "copilot-aws":
+		return &programs[1146]
+	case "cfn":
+		return &programs[1147]
+	case "aliyun":
+		return &programs[1148]
+	case "tccli":
+		return &programs[1149]
+	case "yc":
+		return &programs[1150]
+	case "stripe":
+		return &programs[1151]
+	case "twilio":
+		return &programs[1152]
+	case "sentry-cli":
+		return &programs[1153]
+	case "datadog-ci":
+		return &programs[1154]
+	case "newrelic":
+		return &programs[1155]
+	case "sonar-scanner":
+		return &programs[1156]
+	case "circleci":
+		return &programs[1157]
+	case "travis":
+		return &programs[1158]
+	case "hub":
+		return &programs[1159]
+	case "tea":
+		return &programs[1160]
+	case "bb-cli":
+		return &programs[1161]
+	case "jira":
+		return &programs[1162]
+	case "linear":
+		return &programs[1163]
+	case "slack":
+		return &programs[1164]
+	case "sfdx":
+		return &programs[1165]
+	case "sf":
+		return &programs[1166]
+	case "shopify":
+		return &programs[1167]
+	case "contentful":
+		return &programs[1168]
+	case "sanity":
+		return &programs[1169]
+	case "auth0":
+		return &programs[1170]
+	case "okta":
+		return &programs[1171]
+	case "launchdarkly":
+		return &programs[1172]
+	case "ngrok-cli":
+		return &programs[1173]
+	case "gitlab-runner":
+		return &programs[1174]
+	case "jenkins-cli":
+		return &programs[1175]
+	case "drone":
+		return &programs[1176]
+	case "buildkite-agent":
+		return &programs[1177]
+	case "argo":
+		return &programs[1178]
+	case "entire":
+		return &programs[1179]
+	case "linux32":
+		return &programs[1180]
+	case "linux64":
+		return &programs[1181]
+	case "i386":
+		return &programs[1182]
+	case "x86_64":
+		return &programs[1183]
+	case "uname26":
+		return &programs[1184]
+	case "lipo":
+		return &programs[1185]
+	case "littler":
+		return &programs[1186]
+	case "lldb":
+		return &programs[1187]
+	case "lldb-15":
 		return &programs[1188]
 	case "ln":
 		return &programs[1189]
@@ -4864,7 +4864,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 232
+const Risks = 233
 
 var risks = [Risks][]Row{
 	1: {
@@ -4899,34 +4899,38 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	8: {
+		{Subs: "gencaches", Class: Moderate, Cause: "mutating operation"},
+		{Class: Safe, Cause: "read-only"},
+	},
+	9: {
 		{Subs: "list finger fingerprint export exportall", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	9: {
+	10: {
 		{Subs: "showauto showmanual showhold showinstall showremove showpurge", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	10: {
+	11: {
 		{With: "+1", Class: Moderate, Cause: "runs another command"},
 		{Class: Safe, Cause: "runs another command"},
 	},
-	11: {
+	12: {
 		{Subs: "version app/list app/get app/diff app/history app/logs app/manifests app/resources proj/list proj/get cluster/list cluster/get repo/list repo/get account/get-user-info account/can-i", Class: Safe, Cause: "read-only"},
 		{Subs: "app/delete proj/delete cluster/rm repo/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	12: {
+	13: {
 		{With: "-d|--delete|-s|--set|-f|--file", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	13: {
+	14: {
 		{Subs: "current version plugin/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	14: {
+	15: {
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	15: {
+	16: {
 		{Subs: "ssm/get-parameter* */get-*password* */get-*token* */get-*credential* */get-*secret* */get-*login* */get-api-key* */get-instance-access-details glue/get-connection*", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help */help */*/help", Class: Safe, Cause: "read-only"},
 		{Subs: "sts/get-caller-identity configure/list", Class: Safe, Cause: "read-only"},
@@ -4935,7 +4939,7 @@ var risks = [Risks][]Row{
 		{Subs: "s3/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	16: {
+	17: {
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Subs: "version find", Class: Safe, Cause: "read-only"},
 		{Subs: "*/keys/list */*/keys/list */*/*/keys/list */keys/show */*/keys/show */list-*key* */*/list-*key* */*/*/list-*key* */list-publishing-* */*/list-publishing-* */list-*connection* */*/list-*connection* */list-*secret* */*/list-*secret* */credential*/show */*/credential*/show */secret/show */*/secret/show */connection-string/show */connection-string/list */*/connection-string/list */*/connection-string/show */*/appsettings/list", Class: Moderate, Cause: "shows a secret"},
@@ -4943,39 +4947,39 @@ var risks = [Risks][]Row{
 		{Subs: "*/delete */*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	17: {
+	18: {
 		{With: "-w", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	18: {
+	19: {
 		{With: "-c", Class: Safe, Cause: "runs another command"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	19: {
+	20: {
 		{Subs: "cache", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	20: {
+	21: {
 		{With: "--check|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose --color --no-color"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	21: {
+	22: {
 		{With: "-c|--cache-file|-w|-g|--garbage-collect", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	22: {
+	23: {
 		{Subs: "status list is-installed systemd-efi-options", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	23: {
+	24: {
 		{Subs: "version help", Class: Safe, Cause: "read-only"},
 		{Subs: "ls show head", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	24: {
+	25: {
 		{Subs: "list ls deps uses", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list ls deps uses info home desc cat", With: "@*.rb", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "list ls deps uses outdated config doctor leaves", Class: Safe, Cause: "read-only"},
@@ -4984,17 +4988,17 @@ var risks = [Risks][]Row{
 		{Subs: "uninstall remove rm untap autoremove", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	25: {
+	26: {
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	26: {
+	27: {
 		{Subs: "images containers inspect info version ps", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	27: {
+	28: {
 		{Class: Safe, Cause: "runs another command"},
 	},
-	28: {
+	29: {
 		{Subs: "help hlep", With: "+1", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "ls list ll la outdated ping whoami root prefix bin explain why fund help licenses config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "view info show v search", Class: Safe, Cause: "read-only: asks another host"},
@@ -5006,26 +5010,26 @@ var risks = [Risks][]Row{
 		{Subs: "run run-script test t tst start stop restart exec x dlx create init", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	29: {
+	30: {
 		{Subs: "install update add", Class: Moderate, Cause: "installs a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	30: {
+	31: {
 		{Subs: "list status tree introspect get-property monitor capture", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	31: {
+	32: {
 		{Class: Moderate, Cause: "runs in a container"},
 	},
-	32: {
+	33: {
 		{With: "-l|--list|-t|--test|-c|--stdout", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	33: {
+	34: {
 		{Class: High, Cause: "runs with other rights"},
 	},
-	34: {
+	35: {
 		{Subs: "version locate-project read-manifest pkgid help search", With: "+", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "version locate-project read-manifest pkgid help", Class: Safe, Cause: "read-only"},
 		{Subs: "search", Class: Safe, Cause: "read-only: asks another host"},
@@ -5036,142 +5040,142 @@ var risks = [Risks][]Row{
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	35: {
+	36: {
 		{Subs: "status health df version versions osd/tree osd/df osd/ls osd/dump osd/stat osd/status osd/perf osd/pool/ls osd/pool/stats pg/stat pg/dump mon/stat mon/dump quorum_status fs/ls fs/status mgr/services features", Class: Safe, Cause: "read-only"},
 		{Subs: "auth/list auth/ls auth/get auth/get-key auth/print-key", Class: Moderate, Cause: "shows a secret"},
 		{With: "+0 -s|--status|-v|--version|-w|--watch", Class: Safe, Cause: "read-only"},
 		{Subs: "osd/pool/rm osd/pool/delete osd/purge osd/destroy osd/rm fs/rm auth/del", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	36: {
+	37: {
 		{Class: Moderate, Cause: "runs another command"},
 	},
-	37: {
+	38: {
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	38: {
+	39: {
 		{With: "-u|-U|-/", Class: High, Cause: "runs as another user"},
 		{Class: Moderate, Cause: "runs another command"},
 	},
-	39: {
+	40: {
 		{Subs: "tracking sources sourcestats activity ntpdata selectdata serverstats", Class: Safe, Cause: "read-only", Free: "-n -v"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	40: {
+	41: {
 		{Class: High, Cause: "needs root"},
 	},
-	41: {
+	42: {
 		{With: "--extract-certificates|--entitlements|-s|--sign|--remove-signature|-f|--force", Class: Moderate, Cause: "mutating operation"},
 		{With: "-v|--verify|-d|--display|-h|-dv|-dvv|-dvvv", Class: Safe, Cause: "read-only", Free: "-r --deep --strict --verbose -R"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	42: {
+	43: {
 		{With: "@-*", Class: Moderate, Cause: "looks up what is no name of a command"},
 		{Class: Safe, Cause: "runs another command"},
 	},
-	43: {
+	44: {
 		{Subs: "install require update", Class: Moderate, Cause: "installs a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	44: {
+	45: {
 		{Subs: "list info env/list config/show package/list", Class: Safe, Cause: "read-only"},
 		{Subs: "search", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install create update env/create", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove uninstall env/remove", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	45: {
+	46: {
 		{Subs: "members version info catalog kv/get", Class: Safe, Cause: "read-only"},
 		{Subs: "kv/delete leave force-leave", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	46: {
+	47: {
 		{Subs: "list info", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "debug gdb", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	47: {
+	48: {
 		{With: "-R|-k|-H|-L", Class: High, Cause: "mutating operation"},
 		{With: "-s|-n|-b", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	48: {
+	49: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	49: {
+	50: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls digest manifest config validate", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	50: {
+	51: {
 		{Subs: "ps images inspect inspecti inspectp logs stats statsp version info pods img imagefsinfo", Class: Safe, Cause: "read-only"},
 		{Subs: "rm rmi rmp", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	51: {
+	52: {
 		{With: "-r", Class: High, Cause: "destructive operation"},
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	52: {
+	53: {
 		{Subs: "luksFormat luksErase erase reencrypt luksKillSlot", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "status luksDump isLuks luksUUID", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	53: {
+	54: {
 		{With: "+0 -h|-M|--manual|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	54: {
+	55: {
 		{With: "-s|--set", Class: Moderate, Cause: "mutating operation"},
 		{With: "@+*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	55: {
+	56: {
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	56: {
+	57: {
 		{With: "@if=* @of=*", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "@if=* @count=*", Class: Moderate, Cause: "copies bytes"},
 		{With: "@if=*", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	57: {
+	58: {
 		{Subs: "read read-type domains find help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	58: {
+	59: {
 		{With: "-f", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	59: {
+	60: {
 		{Subs: "list info activity listfilesystems apfs/list cs/list appleraid/list", Class: Safe, Cause: "read-only", Free: "-plist --all -all"},
 		{Subs: "eraseDisk eraseVolume partitionDisk secureErase zeroDisk randomDisk reformat apfs/deleteContainer apfs/deleteVolume", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	60: {
+	61: {
 		{With: "-c|--read-clear|-C|--clear|-D|--console-off|-E|--console-on|-n|--console-level", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	61: {
+	62: {
 		{Subs: "ls info table status deps version targets", Class: Safe, Cause: "read-only"},
 		{Subs: "remove remove_all wipe_table", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	62: {
+	63: {
 		{Subs: "list info search provides whatprovides repoquery deplist", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	63: {
+	64: {
 		{Subs: "ps images inspect logs version info top stats port diff history events container/ls container/list container/ps container/inspect container/logs container/top container/stats container/port container/diff image/ls image/list image/inspect image/history network/ls network/inspect volume/ls volume/inspect system/df system/info context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du compose/ls compose/version", Class: Safe, Cause: "read-only"},
 		{Subs: "compose/ps compose/logs compose/config compose/images compose/top compose/port", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "search manifest/inspect", Class: Safe, Cause: "read-only: asks another host"},
@@ -5182,100 +5186,100 @@ var risks = [Risks][]Row{
 		{Subs: "push image/push", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	64: {
+	65: {
 		{Subs: "ls version", Class: Safe, Cause: "read-only"},
 		{Subs: "ps logs config images top port", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	65: {
+	66: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "account/get */list */get */*/list */*/get", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "*/delete */*/delete */rm */*/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	66: {
+	67: {
 		{With: "-L|--listfiles|-s|--status|-p|--print-avail @*..*", Class: Moderate, Cause: "reads a file elsewhere"},
 		{With: "-l|--list|-L|--listfiles|-s|--status|-S|--search|-p|--print-avail|-c|--contents|-I|--info|--get-selections|--verify|-V", Class: Safe, Cause: "read-only"},
 		{With: "-i|--install|--unpack|--configure", Class: High, Cause: "installs a package"},
 		{With: "-r|--remove|-P|--purge", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	67: {
+	68: {
 		{With: "-I|--info|-c|--contents|-f|--field|-W|--show", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	68: {
+	69: {
 		{Class: High, Cause: "destructive operation"},
 	},
-	69: {
+	70: {
 		{With: "-create|-delete|-append|-merge|-change|-changei|-passwd", Class: High, Cause: "changes users or their rights"},
 		{Subs: "*/list */read */search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{With: "-list|-read|-search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	70: {
+	71: {
 		{With: "--output", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	71: {
+	72: {
 		{Subs: "get version info", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	72: {
+	73: {
 		{Subs: "get version member/list endpoint/health endpoint/status endpoint/hashkv alarm/list user/list role/list user/get role/get", Class: Safe, Cause: "read-only"},
 		{Subs: "del member/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	73: {
+	74: {
 		{With: "-i|--driver|-S|--statistics|-g|--show-ring|-a|--show-pause|-k|--show-features|-l|--show-channels|-m|--module-info|-T|--show-time-stamping|-P|--show-permaddr|-c|--show-coalesce", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	74: {
+	75: {
 		{Subs: "status ping version banned", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	75: {
+	76: {
 		{With: "-x|--exec|-X|--exec-batch", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	76: {
+	77: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	77: {
+	78: {
 		{With: "@*:*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	78: {
+	79: {
 		{With: "-delete", Class: High, Cause: "destructive operation"},
 		{With: "-exec|-execdir|-ok|-okdir", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	79: {
+	80: {
 		{With: "--list-all|--list-ports|--list-services|--state|--get-zones|--get-active-zones", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	80: {
+	81: {
 		{Subs: "info search remote-ls remote-info", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	81: {
+	82: {
 		{Subs: "get logs tree trace check stats events version diff", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	82: {
+	83: {
 		{Subs: "status logs version apps/list releases regions/list machine/list", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy apps/destroy machine/destroy volumes/destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	83: {
+	84: {
 		{Subs: "auth/print-access-token auth/print-identity-token auth/application-default/print-access-token", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help topic version info config/list config/get-value", Class: Safe, Cause: "read-only"},
 		{Subs: "logging/read logging/logs/list", Class: Safe, Cause: "read-only: asks another host"},
@@ -5283,7 +5287,7 @@ var risks = [Risks][]Row{
 		{Subs: "*/delete */*/delete */*/*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	84: {
+	85: {
 		{Subs: "list environment contents outdated which", Class: Safe, Cause: "read-only"},
 		{Subs: "search info dependency", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install update", Class: Moderate, Cause: "installs a package"},
@@ -5291,7 +5295,7 @@ var risks = [Risks][]Row{
 		{Subs: "push yank owner", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	85: {
+	86: {
 		{Subs: "pr/* issue/* repo/view release/view", With: "-w|--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "*/list */view */status */checks */diff search/*", With: "--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view", Class: Safe, Cause: "read-only: asks another host"},
@@ -5304,7 +5308,7 @@ var risks = [Risks][]Row{
 		{Subs: "repo/delete release/delete secret/delete run/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	86: {
+	87: {
 		{Subs: "fsck", With: "--lost-found", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "stash/show", With: "--include-untracked|--only-untracked", Class: Moderate, Cause: "shows files that git ignores"},
 		{Subs: "show log diff cat-file grep archive ls-tree diff-tree whatchanged", With: "@*^3*", Class: Moderate, Cause: "shows files that git ignores"},
@@ -5358,13 +5362,13 @@ var risks = [Risks][]Row{
 		{Subs: "fetch pull clone ls-remote remote/update", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	87: {
+	88: {
 		{Subs: "mr/list mr/view mr/diff issue/list issue/view repo/view repo/list ci/list ci/view ci/status ci/get release/list release/view auth/status label/list", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "repo/delete release/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	88: {
+	89: {
 		{Subs: "list", With: "-export|-compiled|-mod", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "list", With: "@*@*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list", With: "-versions|-u", Class: Safe, Cause: "read-only: asks another host"},
@@ -5375,31 +5379,31 @@ var risks = [Risks][]Row{
 		{Subs: "clean fmt mod work", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	89: {
+	90: {
 		{With: "-w", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	90: {
+	91: {
 		{Class: High, Cause: "runs as another user"},
 	},
-	91: {
+	92: {
 		{Subs: "version hash", Class: Safe, Cause: "read-only"},
 		{Subs: "ls cat stat du", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	92: {
+	93: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "*/list */describe", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	93: {
+	94: {
 		{Subs: "help info verify checksum imageinfo isencrypted plugins", Class: Safe, Cause: "read-only", Free: "-plist -type"},
 		{Subs: "erasekeys", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	94: {
+	95: {
 		{Subs: "list ls get status history search/repo version lint env repo/list dependency/list verify plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "template", With: "--dependency-update", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "template", With: "--enable-dns", Class: Moderate, Cause: "fetches what files name"},
@@ -5408,82 +5412,82 @@ var risks = [Risks][]Row{
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	95: {
+	96: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "apps ps logs releases status addons", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "apps/destroy pg/reset addons/destroy apps:destroy pg:reset addons:destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	96: {
+	97: {
 		{Subs: "push", Class: Moderate, Cause: "sends data to a host"},
 		{Subs: "strip rollback", Class: High, Cause: "destructive operation: rewrites history"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	97: {
+	98: {
 		{With: "-c|-d|-w|-r|-a|-n", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	98: {
+	99: {
 		{With: "-F|--file", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	99: {
+	100: {
 		{With: "+2", Class: High, Cause: "changes the network setup"},
 		{With: "-a|-s", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	100: {
+	101: {
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	101: {
+	102: {
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", With: "+1", Class: High, Cause: "changes the network setup"},
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", Class: Safe, Cause: "read-only"},
 		{Subs: "*/show */s */list */ls */l */lst route/get r/get ro/get", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	102: {
+	103: {
 		{With: "-L|--list|-S|--list-rules|-C|--check", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	103: {
+	104: {
 		{With: "-c|--check-only|--check|-d|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	104: {
+	105: {
 		{Subs: "analyze", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	105: {
+	106: {
 		{With: "--vacuum-size|--vacuum-time|--vacuum-files|--rotate|--flush|--sync|--relinquish-var|--smart-relinquish-var|--setup-keys|--update-catalog", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	106: {
+	107: {
 		{With: "@-1", Class: Forbidden, Cause: "destructive operation: ends every process"},
 		{With: "@1", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "-l|-L|--list|--table", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	107: {
+	108: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process of a name, on some systems every process"},
 	},
-	108: {
+	109: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process"},
 	},
-	109: {
+	110: {
 		{Subs: "get/kubeconfig", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get version", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	110: {
+	111: {
 		{Subs: "version config/print config/images certs/check-expiration", Class: Safe, Cause: "read-only"},
 		{Subs: "reset", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	111: {
+	112: {
 		{Subs: "get/secret* get/*,secret* get/*/secret*", With: "-o|--output|--template|--output-watch-events|-v|--v|--raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get", With: "-f|--filename -o|--output|--template|-v|--v", Class: Moderate, Cause: "shows what files name"},
 		{Subs: "get describe diff wait rollout/status rollout/history", With: "-k|--kustomize", Class: Moderate, Cause: "fetches what files name"},
@@ -5492,463 +5496,463 @@ var risks = [Risks][]Row{
 		{Subs: "exec run debug attach", Class: Moderate, Cause: "mutating operation: runs a program in the cluster"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	112: {
+	113: {
 		{With: "-d", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	113: {
+	114: {
 		{With: "-C|--clear|-S|--set", Class: High, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	114: {
+	115: {
 		{Subs: "list print blame hostinfo dumpstate help version print-disabled print-cache", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	115: {
+	116: {
 		{Class: Moderate, Cause: "mutating operation: deletes objects"},
 	},
-	116: {
+	117: {
 		{With: "-f|-t|-tt|-T|-y|-o", Class: Moderate, Cause: "reads or writes files beside the search"},
 		{With: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	117: {
+	118: {
 		{With: "-p|--print-cache", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	118: {
+	119: {
 		{With: "@+*", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	119: {
+	120: {
 		{With: "-info|-archs|-detailed_info|-verify_arch", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	120: {
+	121: {
 		{Subs: "reboot poweroff halt", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Subs: "list-* *-status show-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	121: {
+	122: {
 		{With: "-d|--debug|--version", Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	122: {
+	123: {
 		{With: "-l|--list|-a|--all", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	123: {
+	124: {
 		{With: "-dump", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	124: {
+	125: {
 		{With: "-t|--test", Class: Moderate, Cause: "only shows what it would do"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	125: {
+	126: {
 		{Subs: "list list-images status show show-image image-status", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "shell login", Class: High, Cause: "runs as another user"},
 		{Subs: "poweroff reboot terminate kill remove", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	126: {
+	127: {
 		{With: "--zero-superblock", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-D|--detail|-E|--examine|-Q|--query", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	127: {
+	128: {
 		{With: "-name", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "searches the contents of all files"},
 	},
-	128: {
+	129: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	129: {
+	130: {
 		{With: "-n", Class: Moderate, Cause: "only shows what it would do"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	130: {
+	131: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	131: {
+	132: {
 		{With: "+1", Class: High, Cause: "needs root"},
 		{With: "-a|--all", Class: High, Cause: "needs root"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	132: {
+	133: {
 		{With: "-f|-F|-r|-w|-W", Class: High, Cause: "destructive operation on a disk"},
 		{With: "-l|-ll|-v", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	133: {
+	134: {
 		{Subs: "status ping version processlist variables extended-status", Class: Safe, Cause: "read-only"},
 		{Subs: "drop shutdown", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	134: {
+	135: {
 		{Subs: "get status info help", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	135: {
+	136: {
 		{With: "-listallnetworkservices|-listnetworkserviceorder|-listallhardwareports|-listvalidmedia|-listVLANs|-listlocations|-listpreferredwirelessnetworks|-getinfo|-getdnsservers|-getsearchdomains|-getcurrentlocation|-getcomputername|-getairportnetwork|-getairportpower|-getwebproxy|-getMTU|-getmacaddress", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	136: {
+	137: {
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	137: {
+	138: {
 		{Subs: "list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	138: {
+	139: {
 		{With: "-v|-V|-h|-?", Class: Safe, Cause: "read-only"},
 		{With: "-t|-T", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: High, Cause: "mutating operation on a service"},
 	},
-	139: {
+	140: {
 		{Subs: "*/show */status */list */wifi/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	140: {
+	141: {
 		{Subs: "status version node/status job/status job/inspect alloc/status alloc/logs server/members job/plan", Class: Safe, Cause: "read-only"},
 		{Subs: "stop job/stop system/gc", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	141: {
+	142: {
 		{With: "-p|--peers", Class: Safe, Cause: "read-only", Free: "-n -c"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	142: {
+	143: {
 		{With: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", Class: Safe, Cause: "read-only", Free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
 		{With: "+0 --help|-h", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	143: {
+	144: {
 		{Subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", Class: Safe, Cause: "read-only"},
 		{Subs: "format sanitize write write-zeroes dsm", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	144: {
+	145: {
 		{Subs: "version help list", Class: Safe, Cause: "read-only", Free: "-a -commands -digest-commands -cipher-commands -b -o -f -p -d -v"},
 		{Subs: "x509", With: "-noout", Class: Safe, Cause: "read-only", Free: "-in -inform -subject -issuer -startdate -enddate -dates -serial -fingerprint -text -pubkey -modulus -email -hash -purpose -sha256 -sha1 -md5 -ext -checkend -nameopt"},
 		{Subs: "s_client s_time", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	145: {
+	146: {
 		{With: "-Q|--query", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -s|--search", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -i|--info", Class: Safe, Cause: "read-only"},
 		{With: "-R|--remove", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	146: {
+	147: {
 		{Subs: "*/print", With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "*/print", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	147: {
+	148: {
 		{With: "--dry-run", Class: Safe, Cause: "read-only", Free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	148: {
+	149: {
 		{Subs: "status get list config pending showcmd listsnapshot cloudinit/dump", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy delete unlink rollback delsnapshot", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	149: {
+	150: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	150: {
+	151: {
 		{With: "-f", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	151: {
+	152: {
 		{Subs: "list show freeze check help inspect debug config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "index/versions", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	152: {
+	153: {
 		{With: "--packages|--pkgs|--pkgs-plist|--files|--export-plist|--pkg-info|--file-info|--groups|--check-signature|--payload-files", Class: Safe, Cause: "read-only", Free: "--volume --only-files --only-dirs --regexp --verbose"},
 		{Class: High, Cause: "removes a package"},
 	},
-	153: {
+	154: {
 		{With: "-convert|-insert|-replace|-remove|-extract|-create|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only", Free: "-p -lint -type -help -s -h"},
 	},
-	154: {
+	155: {
 		{Subs: "publish unpublish deprecate dist-tag owner access token npm/publish", Class: High, Cause: "publishes to others"},
 		{Subs: "install i add ci update up upgrade import link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	155: {
+	156: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	156: {
+	157: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	157: {
+	158: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	158: {
+	159: {
 		{Subs: "version", Class: Safe, Cause: "read-only"},
 		{Subs: "stack/ls whoami", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	159: {
+	160: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	160: {
+	161: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	161: {
+	162: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	162: {
+	163: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	163: {
+	164: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	164: {
+	165: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	165: {
+	166: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	166: {
+	167: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	167: {
+	168: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	168: {
+	169: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	169: {
+	170: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	170: {
+	171: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", With: "@:*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "listremotes version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	171: {
+	172: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	172: {
+	173: {
 		{With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	173: {
+	174: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	174: {
+	175: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	175: {
+	176: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	176: {
+	177: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	177: {
+	178: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	178: {
+	179: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	179: {
+	180: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	180: {
+	181: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	181: {
+	182: {
 		{With: "-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	182: {
+	183: {
 		{With: "@@*", Class: Moderate, Cause: "reads what a file names"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	183: {
+	184: {
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	184: {
+	185: {
 		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	185: {
+	186: {
 		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "shows a secret"},
 	},
-	186: {
+	187: {
 		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	187: {
+	188: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	188: {
+	189: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	189: {
+	190: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	190: {
+	191: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	191: {
+	192: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	192: {
+	193: {
 		{Subs: "manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "inspect list-tags", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	193: {
+	194: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	194: {
+	195: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	195: {
+	196: {
 		{Subs: "list version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "info find", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	196: {
+	197: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	197: {
+	198: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	198: {
+	199: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	199: {
+	200: {
 		{Subs: "status st stat help", Class: Safe, Cause: "read-only"},
 		{Subs: "log diff info list ls cat blame annotate praise propget proplist", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	200: {
+	201: {
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "--help --version"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	201: {
+	202: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	202: {
+	203: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	203: {
+	204: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	204: {
+	205: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	205: {
+	206: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	206: {
+	207: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	207: {
+	208: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	208: {
+	209: {
 		{Subs: "output", With: "-json|-raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "output", With: "+1", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "show", With: "-json", Class: Moderate, Cause: "shows a secret"},
@@ -5962,42 +5966,42 @@ var risks = [Risks][]Row{
 		{With: "+0 -help|-version|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	209: {
+	210: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	210: {
+	211: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	211: {
+	212: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	212: {
+	213: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	213: {
+	214: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	214: {
+	215: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	215: {
+	216: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	216: {
+	217: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	217: {
+	218: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -6005,68 +6009,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	218: {
+	219: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	219: {
+	220: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	220: {
+	221: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	221: {
+	222: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	222: {
+	223: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	223: {
+	224: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	224: {
+	225: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	225: {
+	226: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	226: {
+	227: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	227: {
+	228: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	228: {
+	229: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	229: {
+	230: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	230: {
+	231: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	231: {
+	232: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -6236,17 +6240,17 @@ var programs = [...]Program{
 	{Name: "apt", Operands: Unread, Options: options57, Subs: subs58, Risk: 7, Variables: keys59, Also: also60, Facts: Outside, Inherit: true},
 	{Name: "apt-get", Operands: Unread, Options: options57, Subs: subs58, Risk: 7, Variables: keys59, Also: also61, Facts: Outside, Inherit: true},
 	{Name: "aptitude", Operands: Unread, Options: options57, Subs: subs58, Risk: 7, Variables: keys59, Also: also62, Facts: Outside, Inherit: true},
-	{Name: "apt-cache", Operands: Unread, Options: options57, Subs: subs58, Risk: 3, Inherit: true},
+	{Name: "apt-cache", Operands: Unread, Options: options57, Subs: subs58, Risk: 8, Inherit: true},
 	{Name: "apt-file", Operands: Unread, Options: options57, Subs: subs58, Inherit: true},
 	{Name: "nala", Operands: Unread, Options: options57, Subs: subs58, Inherit: true},
-	{Name: "apt-key", Operands: Unread, Options: options57, Subs: subs58, Risk: 8, Facts: Outside, Inherit: true},
-	{Name: "apt-mark", Operands: Unread, Options: options57, Subs: subs58, Risk: 9, Inherit: true},
+	{Name: "apt-key", Operands: Unread, Options: options57, Subs: subs58, Risk: 9, Facts: Outside, Inherit: true},
+	{Name: "apt-mark", Operands: Unread, Options: options57, Subs: subs58, Risk: 10, Inherit: true},
 	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options63, Special: "gcc"},
-	{Name: "arch", Style: Dash, Operands: RunsArgs, Options: options64, Risk: 10, Ends: true},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options65, Risk: 11, Facts: Outside},
+	{Name: "arch", Style: Dash, Operands: RunsArgs, Options: options64, Risk: 11, Ends: true},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options65, Risk: 12, Facts: Outside},
 	{Name: "aria2c", Operands: URLs, Options: options66, Facts: Fetcher, Here: true},
-	{Name: "arp", Operands: Unread, Risk: 12, Facts: Outside},
-	{Name: "asdf", Operands: Unread, Subs: subs67, Risk: 13, Variables: keys68},
+	{Name: "arp", Operands: Unread, Risk: 13, Facts: Outside},
+	{Name: "asdf", Operands: Unread, Subs: subs67, Risk: 14, Variables: keys68},
 	{Name: "ash", Style: POSIX, Operands: Script, Options: options69, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
 	{Name: "mksh", Style: POSIX, Operands: Script, Options: options69, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
 	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options69, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
@@ -6270,7 +6274,7 @@ var programs = [...]Program{
 	{Name: "blacken-docs", Operands: Outputs, Options: options76, Workdir: true},
 	{Name: "djlint", Operands: Outputs, Options: options76, Workdir: true},
 	{Name: "djhtml", Operands: Outputs, Options: options76, Workdir: true},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options77, Risk: 14, Facts: Outside, Ends: true, Special: "ssh"},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options77, Risk: 15, Facts: Outside, Ends: true, Special: "ssh"},
 	{Name: "ava", Style: POSIX, Operands: Unread, Options: options78, Workdir: true},
 	{Name: "tap", Style: POSIX, Operands: Unread, Options: options78, Workdir: true},
 	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options78, Workdir: true},
@@ -6306,9 +6310,9 @@ var programs = [...]Program{
 	{Name: "awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Risk: 3, Also: also80, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "gawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Risk: 3, Also: also81, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "mawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Risk: 3, Also: also81, Facts: Interpreter, Ends: true, Special: "awk"},
-	{Name: "aws", Style: Exact, Options: options82, Subs: subs103, Risk: 15, Secrets: 3, Settings: settings104, Harmless: keys105, Variables: keys106, Ignored: keys107, Also: also108, Facts: Outside, Inherit: true, Special: "aws"},
+	{Name: "aws", Style: Exact, Options: options82, Subs: subs103, Risk: 16, Secrets: 3, Settings: settings104, Harmless: keys105, Variables: keys106, Ignored: keys107, Also: also108, Facts: Outside, Inherit: true, Special: "aws"},
 	{Name: "awscli", Also: also109, Facts: Outside, Wordless: true},
-	{Name: "az", Style: Exact, Options: options110, Subs: subs132, Risk: 16, Secrets: 4, Settings: settings133, Harmless: keys134, Variables: keys135, Also: also136, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "az", Style: Exact, Options: options110, Subs: subs132, Risk: 17, Secrets: 4, Settings: settings133, Harmless: keys134, Variables: keys135, Also: also136, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "azure.cli", Also: also137, Wordless: true},
 	{Name: "b2sum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "md5sum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Risk: 3, Safe: true},
@@ -6317,19 +6321,19 @@ var programs = [...]Program{
 	{Name: "sha256sum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sha384sum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sha512sum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "badblocks", Operands: Unread, Risk: 17},
+	{Name: "badblocks", Operands: Unread, Risk: 18},
 	{Name: "bandit", Operands: Reads, Options: options139, Facts: Packaged, Workdir: true},
 	{Name: "base64", Operands: Reads, Options: options140, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "base32", Operands: Reads, Options: options140, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "basename", Operands: Names, Options: options141, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "basenc", Operands: Reads, Options: options140, Shared: [][]Option{options8}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options69, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options69, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options69, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options69, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options69, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options142, Shared: [][]Option{options8}, Risk: 19, Variables: keys143, Ignored: keys144},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options142, Shared: [][]Option{options8}, Risk: 19, Variables: keys143, Ignored: keys144},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options69, Risk: 19, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options69, Risk: 19, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options69, Risk: 19, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options69, Risk: 19, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options69, Risk: 19, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options142, Shared: [][]Option{options8}, Risk: 20, Variables: keys143, Ignored: keys144},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options142, Shared: [][]Option{options8}, Risk: 20, Variables: keys143, Ignored: keys144},
 	{Name: "bats", Style: POSIX, Operands: Script, Options: options145, Ends: true},
 	{Name: "bazel", Style: Exact, Operands: Unread, Options: options146, Subs: subs149, Facts: TaskRunner, Workdir: true},
 	{Name: "bazelisk", Style: Exact, Operands: Unread, Options: options146, Subs: subs149, Facts: TaskRunner, Workdir: true},
@@ -6409,29 +6413,29 @@ var programs = [...]Program{
 	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options154, Facts: Packaged, Workdir: true},
 	{Name: "taplo", Style: Exact, Operands: Unread, Options: options154, Facts: Packaged, Workdir: true},
 	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options154, Facts: Packaged, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options76, Risk: 20, Facts: Editor | Packaged, Workdir: true},
-	{Name: "blkid", Operands: Names, Options: options155, Risk: 21},
-	{Name: "bootctl", Operands: Unread, Subs: subs157, Risk: 22, Facts: Outside},
+	{Name: "black", Operands: Outputs, Options: options76, Risk: 21, Facts: Editor | Packaged, Workdir: true},
+	{Name: "blkid", Operands: Names, Options: options155, Risk: 22},
+	{Name: "bootctl", Operands: Unread, Subs: subs157, Risk: 23, Facts: Outside},
 	{Name: "borg", Operands: Unread, Options: options158, Subs: subs161, Facts: Outside, Inherit: true},
 	{Name: "borgbackup", Operands: Unread, Options: options158, Subs: subs161, Facts: Outside, Inherit: true},
-	{Name: "bq", Operands: Unread, Options: options151, Risk: 23, Facts: Outside},
+	{Name: "bq", Operands: Unread, Options: options151, Risk: 24, Facts: Outside},
 	{Name: "break", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "continue", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "shift", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "brew", Operands: Unread, Options: options162, Subs: subs168, Risk: 24, Variables: keys169, Ignored: keys170, Also: also171, Facts: Outside},
+	{Name: "brew", Operands: Unread, Options: options162, Subs: subs168, Risk: 25, Variables: keys169, Ignored: keys170, Also: also171, Facts: Outside},
 	{Name: "btop", Options: options172, Facts: Outside},
-	{Name: "btrfs", Operands: Unread, Risk: 25},
-	{Name: "lvcreate", Operands: Unread, Risk: 25},
-	{Name: "vgcreate", Operands: Unread, Risk: 25},
-	{Name: "pvcreate", Operands: Unread, Risk: 25},
-	{Name: "fsck", Operands: Unread, Risk: 25},
-	{Name: "e2fsck", Operands: Unread, Risk: 25},
-	{Name: "resize2fs", Operands: Unread, Risk: 25},
-	{Name: "hdparm", Operands: Unread, Risk: 25},
-	{Name: "fsck.ext4", Operands: Unread, Risk: 25},
+	{Name: "btrfs", Operands: Unread, Risk: 26},
+	{Name: "lvcreate", Operands: Unread, Risk: 26},
+	{Name: "vgcreate", Operands: Unread, Risk: 26},
+	{Name: "pvcreate", Operands: Unread, Risk: 26},
+	{Name: "fsck", Operands: Unread, Risk: 26},
+	{Name: "e2fsck", Operands: Unread, Risk: 26},
+	{Name: "resize2fs", Operands: Unread, Risk: 26},
+	{Name: "hdparm", Operands: Unread, Risk: 26},
+	{Name: "fsck.ext4", Operands: Unread, Risk: 26},
 	{Name: "buf", Style: Exact, Options: options173, Inherit: true, Workdir: true},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options65, Risk: 26, Secrets: 6, Facts: Outside},
-	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: InShell, Ends: true, Plain: true, Special: "command"},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options65, Risk: 27, Secrets: 6, Facts: Outside},
+	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 28, Facts: InShell, Ends: true, Plain: true, Special: "command"},
 	{Name: "bumpversion", Operands: Unread, Options: options174, Workdir: true},
 	{Name: "bump2version", Operands: Unread, Options: options174, Workdir: true},
 	{Name: "bump-my-version", Operands: Unread, Options: options174, Workdir: true},
@@ -6441,22 +6445,22 @@ var programs = [...]Program{
 	{Name: "mutmut", Operands: Unread, Options: options174, Workdir: true},
 	{Name: "fixit", Operands: Unread, Options: options174, Workdir: true},
 	{Name: "jupytext", Operands: Unread, Options: options174, Workdir: true},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options175, Subs: subs181, Risk: 28, Prints: keys182, Aside: keys183, Offline: keys184, Variables: keys185, Also: also186, Facts: Interpreter, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner", Obeys: "package.json", Registry: "npm bun package:publish"},
-	{Name: "bundle", Operands: Unread, Options: options187, Subs: subs190, Risk: 29, Secrets: 7, Settings: settings191, Harmless: keys192, Offline: keys193, Also: also194, Facts: ObeysProject, Workdir: true, Abbreviates: true, Registry: "bundle"},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options175, Subs: subs181, Risk: 29, Prints: keys182, Aside: keys183, Offline: keys184, Variables: keys185, Also: also186, Facts: Interpreter, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner", Obeys: "package.json", Registry: "npm bun package:publish"},
+	{Name: "bundle", Operands: Unread, Options: options187, Subs: subs190, Risk: 30, Secrets: 7, Settings: settings191, Harmless: keys192, Offline: keys193, Also: also194, Facts: ObeysProject, Workdir: true, Abbreviates: true, Registry: "bundle"},
 	{Name: "bundler", Operands: Unread, Options: options187, Subs: subs190, Settings: settings191, Harmless: keys192, Offline: keys193, Also: also195, Workdir: true, Abbreviates: true, Registry: "bundle"},
 	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options196, Risk: 5, Also: also197, Ends: true, Workdir: true, Registry: "npm bun"},
-	{Name: "busctl", Operands: Unread, Subs: subs157, Risk: 30, Facts: Outside},
-	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
-	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
+	{Name: "busctl", Operands: Unread, Subs: subs157, Risk: 31, Facts: Outside},
+	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 28, Facts: Interpreter, Ends: true, Special: "busybox"},
+	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 28, Facts: Interpreter, Ends: true, Special: "busybox"},
 	{Name: "bw", Operands: Unread, Options: options198, Secrets: 8, Facts: Outside},
-	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options199, Risk: 31, Ends: true},
+	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options199, Risk: 32, Ends: true},
 	{Name: "bye", Style: NoOpts, Facts: InShell, Safe: true, Special: "exit"},
 	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options200, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "bzip2", Operands: Outputs, Options: options201, Risk: 32, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options201, Risk: 32, Beside: true},
+	{Name: "bzip2", Operands: Outputs, Options: options201, Risk: 33, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options201, Risk: 33, Beside: true},
 	{Name: "bzmore", Operands: Reads, Options: options202},
 	{Name: "c++filt", Operands: Reads, Options: options203, Special: "gcc"},
 	{Name: "addr2line", Operands: Reads, Options: options203, Special: "gcc"},
@@ -6479,8 +6483,8 @@ var programs = [...]Program{
 	{Name: "ipdb", Operands: Script, Options: options204, Ends: true},
 	{Name: "caffeinate", Operands: RunsArgs, Options: options205, Ends: true},
 	{Name: "caller", Style: NoOpts, Facts: InShell, Safe: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options206, Risk: 33, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options207, Subs: subs225, Risk: 34, Secrets: 9, Offline: keys226, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true, Registry: "cargo"},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options206, Risk: 34, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options207, Subs: subs225, Risk: 35, Secrets: 9, Offline: keys226, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true, Registry: "cargo"},
 	{Name: "cat", Operands: Reads, Options: options227, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -6495,23 +6499,24 @@ var programs = [...]Program{
 	{Name: "cd", Style: POSIX, Operands: Names, Options: options228, Risk: 2, Facts: InShell, Safe: true, Special: "cd"},
 	{Name: "cdk", Style: Exact, Options: options229, Subs: subs230, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "cdktf", Style: Exact, Options: options229, Subs: subs230, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "ceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 35, Facts: Outside},
+	{Name: "ceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 36, Facts: Outside},
 	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options233, Stdin: true},
 	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options233, Stdin: true},
-	{Name: "cgexec", Operands: RunsArgs, Options: options234, Risk: 36, Facts: Outside, Ends: true},
-	{Name: "chattr", Operands: Unread, Risk: 37},
-	{Name: "setfacl", Operands: Unread, Risk: 37},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options233, Stdin: true},
+	{Name: "cgexec", Operands: RunsArgs, Options: options234, Risk: 37, Facts: Outside, Ends: true},
+	{Name: "chattr", Operands: Unread, Risk: 38},
+	{Name: "setfacl", Operands: Unread, Risk: 38},
 	{Name: "chcon", Operands: ModeOutputs, Options: options235, Shared: [][]Option{options8}},
 	{Name: "chdir", Style: POSIX, Operands: Names, Options: options228, Facts: InShell, Safe: true, Special: "cd"},
 	{Name: "check-manifest", Operands: Loads, Options: options236, Workdir: true},
 	{Name: "chg", Also: also237, Wordless: true},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options238, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "chmod", Operands: ModeWrites, Options: options239, Shared: [][]Option{options8}, Risk: 37, Equal: equal240},
-	{Name: "chown", Operands: ModeOutputs, Options: options241, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options242, Risk: 38, Ends: true},
-	{Name: "chronyc", Operands: Unread, Risk: 39},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options243, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options244, Risk: 27, Ends: true},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options238, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "chmod", Operands: ModeWrites, Options: options239, Shared: [][]Option{options8}, Risk: 38, Equal: equal240},
+	{Name: "chown", Operands: ModeOutputs, Options: options241, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options242, Risk: 39, Ends: true},
+	{Name: "chronyc", Operands: Unread, Risk: 40},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options243, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options244, Risk: 28, Ends: true},
 	{Name: "cksum", Operands: Reads, Options: options245, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sum", Operands: Reads, Options: options245, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "clang-format", Operands: Reads, Options: options246, Facts: Editor, Workdir: true},
@@ -6526,25 +6531,25 @@ var programs = [...]Program{
 	{Name: "cmp", Operands: Reads, Options: options250, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "cnpm", Operands: Unread, Options: options251, Subs: subs254, Settings: settings255, Harmless: keys256, Aside: keys257, Offline: keys258, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
 	{Name: "tnpm", Operands: Unread, Options: options251, Subs: subs254, Settings: settings255, Harmless: keys256, Aside: keys257, Offline: keys258, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "code", Operands: Outputs, Options: options259, Risk: 37, Facts: Outside},
-	{Name: "codesign", Operands: Unread, Risk: 41},
+	{Name: "code", Operands: Outputs, Options: options259, Risk: 38, Facts: Outside},
+	{Name: "codesign", Operands: Unread, Risk: 42},
 	{Name: "codespell", Operands: Reads, Options: options260, Workdir: true},
 	{Name: "colordiff", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
 	{Name: "gdiff", Operands: Reads, Options: options261, Shared: [][]Option{options8}, Safe: true, Special: "diff"},
 	{Name: "colrm", Options: options262, Shared: [][]Option{options8}, Safe: true},
 	{Name: "column", Operands: Reads, Options: options263, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "comm", Operands: Reads, Options: options264, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options265, Risk: 42, Facts: InShell, Ends: true, Plain: true, Special: "command"},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options265, Risk: 43, Facts: InShell, Ends: true, Plain: true, Special: "command"},
 	{Name: "command-not-found", Operands: Unread, Options: options17},
 	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options266}, Risk: 2, Facts: InShell, Special: "compgen"},
 	{Name: "complete", Style: POSIX, Operands: Unread, Options: options267, Shared: [][]Option{options266}, Risk: 2, Facts: InShell, Special: "complete"},
 	{Name: "compopt", Style: POSIX, Options: options268, Facts: InShell},
-	{Name: "composer", Operands: Unread, Options: options269, Subs: subs272, Risk: 43, Secrets: 10, Settings: settings273, Harmless: keys274, Also: also275, Facts: ObeysProject, Inherit: true, Workdir: true, Abbreviates: true},
+	{Name: "composer", Operands: Unread, Options: options269, Subs: subs272, Risk: 44, Secrets: 10, Settings: settings273, Harmless: keys274, Also: also275, Facts: ObeysProject, Inherit: true, Workdir: true, Abbreviates: true},
 	{Name: "composer.phar", Operands: Unread, Options: options269, Subs: subs272, Settings: settings273, Harmless: keys274, Also: also276, Inherit: true, Workdir: true, Abbreviates: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options277, Risk: 36, Also: also278, Facts: TaskRunner},
-	{Name: "conda", Operands: Unread, Options: options279, Subs: subs282, Risk: 44, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286},
-	{Name: "mamba", Operands: Unread, Options: options279, Subs: subs282, Risk: 44, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286, Also: also287},
-	{Name: "consul", Style: Dash, Operands: Unread, Options: options288, Subs: subs295, Risk: 45, Variables: keys296, Facts: Outside, Inherit: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options277, Risk: 37, Also: also278, Facts: TaskRunner},
+	{Name: "conda", Operands: Unread, Options: options279, Subs: subs282, Risk: 45, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286},
+	{Name: "mamba", Operands: Unread, Options: options279, Subs: subs282, Risk: 45, Settings: settings283, Harmless: keys284, Prints: keys285, Variables: keys286, Also: also287},
+	{Name: "consul", Style: Dash, Operands: Unread, Options: options288, Subs: subs295, Risk: 46, Variables: keys296, Facts: Outside, Inherit: true},
 	{Name: "convert", Style: Dash, Operands: Outputs, Options: options297},
 	{Name: "magick", Style: Dash, Operands: Outputs, Options: options297},
 	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options297},
@@ -6602,60 +6607,60 @@ var programs = [...]Program{
 	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options297},
 	{Name: "blender", Style: Dash, Operands: Outputs, Options: options297},
 	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options297},
-	{Name: "coredumpctl", Operands: Unread, Subs: subs157, Risk: 46, Facts: Outside},
+	{Name: "coredumpctl", Operands: Unread, Subs: subs157, Risk: 47, Facts: Outside},
 	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs300, Ends: true},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 47},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 48},
 	{Name: "coverage", Operands: Unread, Options: options301, Subs: subs304, Facts: Packaged, Workdir: true},
 	{Name: "cowsay", Options: options305},
 	{Name: "cowthink", Options: options305},
-	{Name: "cp", Operands: Copy, Options: options306, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "cp", Operands: Copy, Options: options306, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "cpack", Style: Joined, Options: options307, Workdir: true},
 	{Name: "cpio", Operands: Unread, Options: options308},
 	{Name: "cpp", Style: Joined, Operands: InOut, Shared: [][]Option{options309}, Special: "gcc"},
 	{Name: "cppcheck", Style: Exact, Operands: Reads, Options: options310, Workdir: true},
-	{Name: "cqlsh", Operands: Unread, Options: options151, Risk: 48, Facts: Outside},
-	{Name: "clickhouse-client", Operands: Unread, Options: options151, Risk: 48, Facts: Outside},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options65, Risk: 49, Secrets: 6, Facts: Outside},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options65, Risk: 50, Also: also311, Facts: Outside},
-	{Name: "crontab", Operands: Script, Options: options312, Risk: 51, Facts: Outside, Stdin: true, Special: "crontab"},
+	{Name: "cqlsh", Operands: Unread, Options: options151, Risk: 49, Facts: Outside},
+	{Name: "clickhouse-client", Operands: Unread, Options: options151, Risk: 49, Facts: Outside},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options65, Risk: 50, Secrets: 6, Facts: Outside},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options65, Risk: 51, Also: also311, Facts: Outside},
+	{Name: "crontab", Operands: Script, Options: options312, Risk: 52, Facts: Outside, Stdin: true, Special: "crontab"},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "cryptsetup", Operands: Unread, Risk: 52},
+	{Name: "cryptsetup", Operands: Unread, Risk: 53},
 	{Name: "csh", Style: POSIX, Operands: Script, Options: options313, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options313, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options314, Shared: [][]Option{options8}, Risk: 37, Here: true},
+	{Name: "csplit", Operands: Reads, Options: options314, Shared: [][]Option{options8}, Risk: 38, Here: true},
 	{Name: "ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
 	{Name: "universal-ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
 	{Name: "ctags-universal", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
 	{Name: "exuberant-ctags", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
 	{Name: "ctags-exuberant", Operands: Reads, Options: options315, Workdir: true, Changes: "tags TAGS"},
 	{Name: "ctest", Style: Joined, Options: options316, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options317, Risk: 53, Secrets: 11, Gets: keys318, Variables: keys319, Facts: Fetcher, Special: "curl"},
+	{Name: "curl", Operands: URLs, Options: options317, Risk: 54, Secrets: 11, Gets: keys318, Variables: keys319, Facts: Fetcher, Special: "curl"},
 	{Name: "cut", Operands: Reads, Options: options320, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs322, Facts: Packaged, Workdir: true},
-	{Name: "date", Options: options323, Shared: [][]Option{options8}, Risk: 54, Special: "sets"},
+	{Name: "date", Options: options323, Shared: [][]Option{options8}, Risk: 55, Special: "sets"},
 	{Name: "dbus-launch", Operands: RunsArgs, Options: options324, Facts: Outside, Ends: true},
 	{Name: "dbus-run-session", Style: POSIX, Operands: RunsArgs, Options: options325, Ends: true},
 	{Name: "dc", Operands: Reads, Options: options326},
-	{Name: "dc3dd", Risk: 55, Wordless: true},
-	{Name: "dcfldd", Risk: 55, Wordless: true},
-	{Name: "mkdosfs", Risk: 55, Wordless: true},
-	{Name: "mkfs.bfs", Risk: 55, Wordless: true},
-	{Name: "mkfs.cramfs", Risk: 55, Wordless: true},
-	{Name: "mkfs.exfat", Risk: 55, Wordless: true},
-	{Name: "mkfs.f2fs", Risk: 55, Wordless: true},
-	{Name: "mkfs.jfs", Risk: 55, Wordless: true},
-	{Name: "mkfs.minix", Risk: 55, Wordless: true},
-	{Name: "mkfs.msdos", Risk: 55, Wordless: true},
-	{Name: "mkfs.reiserfs", Risk: 55, Wordless: true},
-	{Name: "mkntfs", Risk: 55, Wordless: true},
-	{Name: "newfs", Risk: 55, Wordless: true},
-	{Name: "dd", Style: NoOpts, Shared: [][]Option{options8}, Risk: 56, Special: "dd"},
+	{Name: "dc3dd", Risk: 56, Wordless: true},
+	{Name: "dcfldd", Risk: 56, Wordless: true},
+	{Name: "mkdosfs", Risk: 56, Wordless: true},
+	{Name: "mkfs.bfs", Risk: 56, Wordless: true},
+	{Name: "mkfs.cramfs", Risk: 56, Wordless: true},
+	{Name: "mkfs.exfat", Risk: 56, Wordless: true},
+	{Name: "mkfs.f2fs", Risk: 56, Wordless: true},
+	{Name: "mkfs.jfs", Risk: 56, Wordless: true},
+	{Name: "mkfs.minix", Risk: 56, Wordless: true},
+	{Name: "mkfs.msdos", Risk: 56, Wordless: true},
+	{Name: "mkfs.reiserfs", Risk: 56, Wordless: true},
+	{Name: "mkntfs", Risk: 56, Wordless: true},
+	{Name: "newfs", Risk: 56, Wordless: true},
+	{Name: "dd", Style: NoOpts, Shared: [][]Option{options8}, Risk: 57, Special: "dd"},
 	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
 	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
 	{Name: "local", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
 	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options327, Risk: 2, Facts: InShell, Special: "declare"},
-	{Name: "defaults", Operands: Unread, Risk: 57, Settings: settings328, Facts: Outside},
+	{Name: "defaults", Operands: Unread, Risk: 58, Settings: settings328, Facts: Outside},
 	{Name: "delta", Operands: Reads, Options: options329, Risk: 3},
 	{Name: "delv", Options: options330},
 	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options331}, Subs: subs346, Risk: 5, Prints: keys285, Offline: keys347, Variables: keys348, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno", Registry: "npm"},
@@ -6711,29 +6716,29 @@ var programs = [...]Program{
 	{Name: "gitui", Operands: Unread, Options: options329},
 	{Name: "tig", Operands: Unread, Options: options329},
 	{Name: "watchman", Operands: Unread, Options: options329},
-	{Name: "dig", Options: options330, Risk: 58, Facts: NamesHosts},
+	{Name: "dig", Options: options330, Risk: 59, Facts: NamesHosts},
 	{Name: "dir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "dircolors", Operands: Reads, Options: options354, Shared: [][]Option{options8}, Safe: true},
 	{Name: "direnv", Operands: Unread, Subs: subs356},
 	{Name: "dirname", Operands: Names, Options: options357, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "dirs", Style: POSIX, Options: options358, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "diskutil", Operands: Unread, Risk: 59},
+	{Name: "diskutil", Operands: Unread, Risk: 60},
 	{Name: "disown", Style: POSIX, Options: options359, Risk: 2, Facts: InShell},
 	{Name: "dlv", Style: Exact, Operands: Unread, Options: options360, Prints: keys361, Stdin: true},
-	{Name: "dmesg", Options: options362, Risk: 60, Facts: Outside},
+	{Name: "dmesg", Options: options362, Risk: 61, Facts: Outside},
 	{Name: "dmidecode", Options: options363, Risk: 3},
-	{Name: "dmsetup", Risk: 61, Wordless: true},
+	{Name: "dmsetup", Risk: 62, Wordless: true},
 	{Name: "dmypy", Operands: Unread, Options: options364, Workdir: true},
-	{Name: "dnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also365, Facts: Outside},
-	{Name: "yum", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also366, Facts: Outside},
-	{Name: "microdnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 62, Also: also367, Facts: Outside},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options368, Risk: 40, Facts: Interpreter, Ends: true},
+	{Name: "dnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 63, Also: also365, Facts: Outside},
+	{Name: "yum", Operands: Unread, Options: options54, Subs: subs55, Risk: 63, Also: also366, Facts: Outside},
+	{Name: "microdnf", Operands: Unread, Options: options54, Subs: subs55, Risk: 63, Also: also367, Facts: Outside},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options368, Risk: 41, Facts: Interpreter, Ends: true},
 	{Name: "doc8", Operands: Reads, Options: options369, Workdir: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also502, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also503, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 63, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also504, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 64, Prints: keys499, Also: also507, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "doctl", Style: Exact, Operands: Unread, Options: options508, Subs: subs513, Risk: 65, Secrets: 12, Variables: keys514, Facts: Outside, Inherit: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 64, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also502, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 64, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also503, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Risk: 64, Secrets: 6, Settings: settings498, Prints: keys499, Variables: keys500, Ignored: keys501, Also: also504, Facts: Outside | BySubcommand, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 65, Prints: keys499, Also: also507, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Operands: Unread, Options: options508, Subs: subs513, Risk: 66, Secrets: 12, Variables: keys514, Facts: Outside, Inherit: true},
 	{Name: "dos2unix", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
 	{Name: "unix2dos", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
 	{Name: "mac2unix", Operands: Outputs, Options: options515, Shared: [][]Option{options8}},
@@ -6747,37 +6752,37 @@ var programs = [...]Program{
 	{Name: "osage", Style: Joined, Operands: Reads, Options: options516},
 	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options517, Ends: true},
 	{Name: "dotnet", Operands: Unread, Options: options518, Subs: subs522, Settings: settings523, Offline: keys524, Also: also525, Workdir: true, Registry: "nuget"},
-	{Name: "dpkg", Operands: Unread, Options: options526, Risk: 66, Variables: keys527},
-	{Name: "dpkg-deb", Risk: 67, Wordless: true},
+	{Name: "dpkg", Operands: Unread, Options: options526, Risk: 67, Variables: keys527},
+	{Name: "dpkg-deb", Risk: 68, Wordless: true},
 	{Name: "dpkg-query", Options: options528, Risk: 3},
 	{Name: "drill", Options: options529},
-	{Name: "dropdb", Options: options530, Risk: 68, Facts: Outside},
-	{Name: "dropuser", Options: options530, Risk: 68, Facts: Outside},
-	{Name: "dscl", Risk: 69, Wordless: true},
-	{Name: "dstat", Risk: 70, Wordless: true},
-	{Name: "lsscsi", Risk: 70, Wordless: true},
-	{Name: "lvdisplay", Risk: 70, Wordless: true},
-	{Name: "mdls", Risk: 70, Wordless: true},
-	{Name: "modinfo", Risk: 70, Wordless: true},
-	{Name: "pvdisplay", Risk: 70, Wordless: true},
-	{Name: "vgdisplay", Risk: 70, Wordless: true},
+	{Name: "dropdb", Options: options530, Risk: 69, Facts: Outside},
+	{Name: "dropuser", Options: options530, Risk: 69, Facts: Outside},
+	{Name: "dscl", Risk: 70, Wordless: true},
+	{Name: "dstat", Risk: 71, Wordless: true},
+	{Name: "lsscsi", Risk: 71, Wordless: true},
+	{Name: "lvdisplay", Risk: 71, Wordless: true},
+	{Name: "mdls", Risk: 71, Wordless: true},
+	{Name: "modinfo", Risk: 71, Wordless: true},
+	{Name: "pvdisplay", Risk: 71, Wordless: true},
+	{Name: "vgdisplay", Risk: 71, Wordless: true},
 	{Name: "du", Operands: Names, Options: options531, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 48, Variables: keys533, Facts: Interactive, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 49, Variables: keys533, Facts: Interactive, Stdin: true},
 	{Name: "dust", Operands: Unread, Options: options534, Risk: 3},
 	{Name: "duf", Operands: Unread, Options: options534, Risk: 3},
 	{Name: "procs", Operands: Unread, Options: options534, Risk: 3},
-	{Name: "dzdo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 40, Facts: Interpreter, Ends: true, Assigns: true},
+	{Name: "dzdo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 41, Facts: Interpreter, Ends: true, Assigns: true},
 	{Name: "echo", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "echo"},
 	{Name: "ed", Operands: Outputs, Options: options536, Facts: Interpreter, Stdin: true},
 	{Name: "red", Operands: Outputs, Options: options536, Facts: Interpreter, Stdin: true},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options65, Risk: 71, Facts: Outside},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options65, Risk: 72, Facts: Outside},
 	{Name: "elfedit", Operands: Outputs, Options: options537},
 	{Name: "elixir", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "iex", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options539, Facts: InShell},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options540, Risk: 37, Facts: InShell, Special: "enable"},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options540, Risk: 38, Facts: InShell, Special: "enable"},
 	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options541, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options542, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options542, Risk: 28, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
 	{Name: "envsubst", Options: options543, Shared: [][]Option{options8}, Safe: true, Special: "envsubst"},
 	{Name: "erl", Style: POSIX, Operands: Script, Options: options538, Prints: keys544, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options545, Facts: Packaged},
@@ -6787,10 +6792,10 @@ var programs = [...]Program{
 	{Name: "standard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
 	{Name: "semistandard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
 	{Name: "ts-standard", Operands: Reads, Options: options546, Facts: Packaged, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options547, Subs: subs552, Risk: 72, Secrets: 13, Facts: Outside, Inherit: true},
-	{Name: "ethtool", Operands: Unread, Risk: 73},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options547, Subs: subs552, Risk: 73, Secrets: 13, Facts: Outside, Inherit: true},
+	{Name: "ethtool", Operands: Unread, Risk: 74},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options553, Risk: 27, Facts: InShell | Interpreter, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options553, Risk: 28, Facts: InShell | Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true, Special: "exit"},
 	{Name: "expand", Operands: Reads, Options: options554, Shared: [][]Option{options8}, Risk: 3, Safe: true},
@@ -6800,33 +6805,33 @@ var programs = [...]Program{
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "eza", Style: Exact, Operands: Names, Options: options557, Risk: 3},
 	{Name: "exa", Style: Exact, Operands: Names, Options: options557, Risk: 3},
-	{Name: "fail2ban-client", Operands: Unread, Risk: 74, Facts: Outside},
+	{Name: "fail2ban-client", Operands: Unread, Risk: 75, Facts: Outside},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Options: options558, Ends: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options559, Risk: 36, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options560, Risk: 37, Facts: InShell, Ends: true, Special: "fc"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options559, Risk: 37, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options560, Risk: 38, Facts: InShell, Ends: true, Special: "fc"},
 	{Name: "fc-list", Options: options561},
 	{Name: "fc-match", Options: options561},
-	{Name: "fd", Style: Exact, Options: options562, Risk: 75},
-	{Name: "fdfind", Style: Exact, Options: options562, Risk: 75},
-	{Name: "fdisk", Operands: Unread, Risk: 76},
-	{Name: "gdisk", Operands: Unread, Risk: 76},
+	{Name: "fd", Style: Exact, Options: options562, Risk: 76},
+	{Name: "fdfind", Style: Exact, Options: options562, Risk: 76},
+	{Name: "fdisk", Operands: Unread, Risk: 77},
+	{Name: "gdisk", Operands: Unread, Risk: 77},
 	{Name: "fetch", Facts: Fetcher, Wordless: true},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options563, Risk: 37, Prints: keys564},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options563, Risk: 38, Prints: keys564},
 	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options563},
-	{Name: "ffprobe", Style: Dash, Operands: Reads, Options: options565, Risk: 77, Prints: keys566},
+	{Name: "ffprobe", Style: Dash, Operands: Reads, Options: options565, Risk: 78, Prints: keys566},
 	{Name: "file", Operands: Reads, Options: options567, Risk: 3},
 	{Name: "finch", Style: Exact, Operands: Unread, Options: options370, Subs: subs497, Settings: settings498, Facts: Outside, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options568, Risk: 78, Special: "find"},
+	{Name: "find", Style: Dash, Operands: Names, Options: options568, Risk: 79, Special: "find"},
 	{Name: "finger", Operands: Unread, Options: options569},
-	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Options: options570, Risk: 31, Ends: true},
-	{Name: "firewall-cmd", Operands: Unread, Risk: 79, Facts: Outside},
+	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Options: options570, Risk: 32, Ends: true},
+	{Name: "firewall-cmd", Operands: Unread, Risk: 80, Facts: Outside},
 	{Name: "fish", Style: POSIX, Operands: Script, Options: options571, Prints: keys572, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "flake8", Operands: Reads, Options: options573, Facts: Packaged, Workdir: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options574, Subs: subs577, Risk: 80, Also: also578, Facts: Outside, Inherit: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options579, Risk: 37, Special: "flock"},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options65, Risk: 81, Facts: Outside},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 82, Variables: keys588, Also: also589, Facts: Outside, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 82, Variables: keys588, Also: also590, Facts: Outside, Inherit: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options574, Subs: subs577, Risk: 81, Also: also578, Facts: Outside, Inherit: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options579, Risk: 38, Special: "flock"},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options65, Risk: 82, Facts: Outside},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 83, Variables: keys588, Also: also589, Facts: Outside, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 83, Variables: keys588, Also: also590, Facts: Outside, Inherit: true},
 	{Name: "fmt", Operands: Reads, Options: options591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "fnm", Operands: Unread, Subs: subs593},
 	{Name: "n", Operands: Unread, Subs: subs593},
@@ -6858,7 +6863,7 @@ var programs = [...]Program{
 	{Name: "findmnt", Operands: Names, Options: options247, Risk: 3},
 	{Name: "mountpoint", Operands: Names, Options: options247, Risk: 3},
 	{Name: "fswatch", Operands: Names, Options: options595},
-	{Name: "ftp", Style: POSIX, Options: options596, Risk: 14, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ftp", Style: POSIX, Options: options596, Risk: 15, Facts: Outside | Interactive, Stdin: true},
 	{Name: "fuser", Operands: Names, Options: options597, Shared: [][]Option{options598}, Equal: equal409, Facts: Outside},
 	{Name: "fusermount", Operands: Unread, Facts: Outside},
 	{Name: "fusermount3", Operands: Unread, Facts: Outside},
@@ -6954,38 +6959,38 @@ var programs = [...]Program{
 	{Name: "agetty", Operands: Unread, Facts: Outside},
 	{Name: "login", Operands: Unread, Facts: Outside},
 	{Name: "fzf", Options: options599, Shared: [][]Option{options8}, Facts: Interactive},
-	{Name: "gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 37, Prints: keys499, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options600, Subs: subs625, Risk: 83, Secrets: 3, Settings: settings626, Harmless: keys627, Prints: keys182, Variables: keys628, Also: also629, Facts: Outside, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options233, Risk: 5, Prints: keys182, Facts: Interpreter | Interactive, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options630, Subs: subs632, Risk: 84, Prints: keys182, Variables: keys633, Abbreviates: true},
+	{Name: "gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Risk: 38, Prints: keys499, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options600, Subs: subs625, Risk: 84, Secrets: 3, Settings: settings626, Harmless: keys627, Prints: keys182, Variables: keys628, Also: also629, Facts: Outside, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options233, Risk: 5, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options630, Subs: subs632, Risk: 85, Prints: keys182, Variables: keys633, Abbreviates: true},
 	{Name: "getconf", Options: options634, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "getenforce", Options: options635},
 	{Name: "sestatus", Options: options635},
@@ -7000,16 +7005,16 @@ var programs = [...]Program{
 	{Name: "emcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
 	{Name: "em++", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
 	{Name: "musl-gcc", Style: Joined, Operands: Reads, Shared: [][]Option{options309}, Special: "gcc"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options636, Subs: subs762, Risk: 85, Secrets: 14, Settings: settings763, Harmless: keys764, Prints: keys765, Variables: keys766, Ignored: keys767, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Special: "gh", Hosts: "github.com api.github.com"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options636, Subs: subs762, Risk: 86, Secrets: 14, Settings: settings763, Harmless: keys764, Prints: keys765, Variables: keys766, Ignored: keys767, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Special: "gh", Hosts: "github.com api.github.com"},
 	{Name: "ghc", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ghci", Style: Joined, Operands: Script, Options: options768, Prints: keys769, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ginstall", Operands: Copy, Options: options770, Shared: [][]Option{options8}},
-	{Name: "git", Operands: Unread, Options: options771, Subs: subs904, Risk: 86, Secrets: 3, Prints: keys182, Aside: keys905, Also: also906, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "glab", Style: Exact, Operands: Unread, Options: options907, Risk: 87, Settings: settings908, Harmless: keys909, Variables: keys910, Facts: Outside},
+	{Name: "git", Operands: Unread, Options: options771, Subs: subs904, Risk: 87, Secrets: 3, Prints: keys182, Aside: keys905, Also: also906, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "glab", Style: Exact, Operands: Unread, Options: options907, Risk: 88, Settings: settings908, Harmless: keys909, Variables: keys910, Facts: Outside},
 	{Name: "glances", Options: options911, Facts: Outside},
 	{Name: "gls", Operands: Names, Options: options912, Shared: [][]Option{options8}, Safe: true},
 	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options913, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Risk: 88, Settings: settings941, Harmless: keys942, Variables: keys943, Ignored: keys944, Facts: BySubcommand, Workdir: true, Special: "go"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Risk: 89, Settings: settings941, Harmless: keys942, Variables: keys943, Ignored: keys944, Facts: BySubcommand, Workdir: true, Special: "go"},
 	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
 	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
 	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
@@ -7018,7 +7023,7 @@ var programs = [...]Program{
 	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
 	{Name: "gotip", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
 	{Name: "god", Operands: Reads, Options: options945, Shared: [][]Option{options8}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options946, Risk: 89, Prints: keys947, Facts: Editor},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options946, Risk: 90, Prints: keys947, Facts: Editor},
 	{Name: "goimports", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
 	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
 	{Name: "gci", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
@@ -7026,11 +7031,11 @@ var programs = [...]Program{
 	{Name: "gojq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Special: "jq"},
 	{Name: "jaq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Special: "jq"},
 	{Name: "golangci-lint", Style: Exact, Options: options949, Subs: subs953, Inherit: true, Workdir: true},
-	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 90, Ends: true},
-	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 90, Ends: true},
-	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 90, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options198, Risk: 37, Variables: keys954, Facts: Outside},
-	{Name: "gpg-agent", Operands: RunsArgs, Options: options955, Risk: 36, Facts: Outside, Ends: true},
+	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
+	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
+	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
+	{Name: "gpg", Operands: Unread, Options: options198, Risk: 38, Variables: keys954, Facts: Outside},
+	{Name: "gpg-agent", Operands: RunsArgs, Options: options955, Risk: 37, Facts: Outside, Ends: true},
 	{Name: "gpg2", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "gpgv", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "age", Operands: Unread, Options: options198, Facts: Outside},
@@ -7088,11 +7093,11 @@ var programs = [...]Program{
 	{Name: "dconf", Settings: settings965, Facts: Outside, Wordless: true},
 	{Name: "gsort", Operands: Reads, Options: options966, Shared: [][]Option{options8}},
 	{Name: "gsplit", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options968, Subs: subs972, Risk: 91, Facts: Outside},
+	{Name: "gsutil", Style: Exact, Options: options968, Subs: subs972, Risk: 92, Facts: Outside},
 	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
 	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 36, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 36, Equal: equal409, Ends: true, Plain: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 37, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 37, Equal: equal409, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
@@ -7134,28 +7139,28 @@ var programs = [...]Program{
 	{Name: "zed", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "idea", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "gwc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Safe: true},
-	{Name: "gzip", Operands: Outputs, Options: options979, Risk: 32, Variables: keys980, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options979, Risk: 32, Variables: keys980, Beside: true},
+	{Name: "gzip", Operands: Outputs, Options: options979, Risk: 33, Variables: keys980, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options979, Risk: 33, Variables: keys980, Beside: true},
 	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options981, Risk: 3},
 	{Name: "hash", Style: POSIX, Operands: Names, Options: options982, Risk: 2, Facts: InShell, Special: "hash"},
 	{Name: "hatch", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
 	{Name: "pixi", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options907, Risk: 92, Facts: Outside},
+	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options907, Risk: 93, Facts: Outside},
 	{Name: "hd", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Safe: true},
-	{Name: "hdiutil", Operands: Unread, Risk: 93},
+	{Name: "hdiutil", Operands: Unread, Risk: 94},
 	{Name: "head", Operands: Reads, Options: options995, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options996, Subs: subs1013, Risk: 94, Secrets: 6, Variables: keys1014, Also: also1015, Facts: Outside, Inherit: true, Plugins: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options996, Subs: subs1013, Risk: 95, Secrets: 6, Variables: keys1014, Also: also1015, Facts: Outside, Inherit: true, Plugins: true},
 	{Name: "help", Style: POSIX, Options: options1016, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 95, Facts: Outside, Inherit: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 96, Facts: Outside, Inherit: true},
 	{Name: "hexdump", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "hexyl", Operands: Reads, Options: options1017, Risk: 3},
-	{Name: "hg", Risk: 96, Settings: settings1018, Harmless: keys1019, Also: also1020, Facts: ObeysProject, Wordless: true, Abbreviates: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options1021, Risk: 97, Facts: InShell, Special: "history"},
+	{Name: "hg", Risk: 97, Settings: settings1018, Harmless: keys1019, Also: also1020, Facts: ObeysProject, Wordless: true, Abbreviates: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options1021, Risk: 98, Facts: InShell, Special: "history"},
 	{Name: "host", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "nslookup", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "getent", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "hostid", Shared: [][]Option{options8}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options1022, Shared: [][]Option{options8}, Risk: 98, Special: "sets"},
+	{Name: "hostname", Operands: Unread, Options: options1022, Shared: [][]Option{options8}, Risk: 99, Special: "sets"},
 	{Name: "htop", Options: options1023, Risk: 3, Facts: Outside | Interactive},
 	{Name: "htpasswd", Secrets: 15, Wordless: true},
 	{Name: "http", Options: options1024, Secrets: 16, Facts: Fetcher},
@@ -7167,22 +7172,22 @@ var programs = [...]Program{
 	{Name: "serve", Options: options1025},
 	{Name: "http.server", Options: options1026},
 	{Name: "hwinfo", Options: options1027, Risk: 3},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options1028, Risk: 36},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options1028, Risk: 37},
 	{Name: "iconv", Operands: Reads, Options: options1029, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "id", Options: options1030, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "identify", Style: Dash, Operands: Unread, Options: options1031},
 	{Name: "xlsinfo", Style: Dash, Operands: Unread, Options: options1031},
-	{Name: "ifconfig", Operands: Unread, Risk: 99, Facts: Outside},
+	{Name: "ifconfig", Operands: Unread, Risk: 100, Facts: Outside},
 	{Name: "iftop", Options: options1032, Facts: Outside},
 	{Name: "influx", Operands: Unread, Options: options151, Secrets: 17, Facts: Outside},
 	{Name: "info", Risk: 3, Wordless: true},
-	{Name: "init", Operands: Unread, Risk: 100, Also: also1033},
-	{Name: "telinit", Operands: Unread, Risk: 100, Also: also1033},
+	{Name: "init", Operands: Unread, Risk: 101, Also: also1033},
+	{Name: "telinit", Operands: Unread, Risk: 101, Also: also1033},
 	{Name: "inotifywait", Operands: Names, Options: options1034},
 	{Name: "fsnotifywait", Operands: Names, Options: options1034},
 	{Name: "inotifywatch", Operands: Names, Options: options1035},
 	{Name: "fsnotifywatch", Operands: Names, Options: options1035},
-	{Name: "install", Operands: Copy, Options: options770, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "install", Operands: Copy, Options: options770, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
 	{Name: "inv", Operands: Unread, Options: options1036, Also: also1037, Facts: TaskRunner, Workdir: true},
@@ -7218,24 +7223,24 @@ var programs = [...]Program{
 	{Name: "ipcalc", Operands: Unread, Options: options1039},
 	{Name: "sipcalc", Operands: Unread, Options: options1039},
 	{Name: "procinfo", Operands: Unread, Options: options1039},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options1040, Risk: 27, Ends: true},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options1040, Risk: 28, Ends: true},
 	{Name: "iotop", Options: options1041, Risk: 3, Facts: Outside},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1042, Subs: subs1046, Risk: 101, Prints: keys1047, Facts: Outside, Abbreviates: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1042, Subs: subs1046, Risk: 102, Prints: keys1047, Facts: Outside, Abbreviates: true},
 	{Name: "ipcs", Options: options1048},
 	{Name: "ipmitool", Operands: Unread, Secrets: 5},
-	{Name: "iptables", Operands: Unread, Risk: 102, Prints: keys285, Facts: Outside},
+	{Name: "iptables", Operands: Unread, Risk: 103, Prints: keys285, Facts: Outside},
 	{Name: "ipython", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
 	{Name: "ipython3", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
-	{Name: "isort", Operands: Outputs, Options: options76, Risk: 103, Facts: Editor | Packaged, Workdir: true},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options65, Risk: 104, Facts: Outside},
+	{Name: "isort", Operands: Outputs, Options: options76, Risk: 104, Facts: Editor | Packaged, Workdir: true},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options65, Risk: 105, Facts: Outside},
 	{Name: "iwconfig", Operands: Unread, Facts: Outside},
 	{Name: "java", Style: Joined, Operands: Script, Options: options1050, Risk: 5, Prints: keys1051, Facts: Interpreter, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options1052, Risk: 37, Prints: keys1051, Here: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options1052, Risk: 38, Prints: keys1051, Here: true},
 	{Name: "jest", Options: options1053, Facts: Packaged, Workdir: true},
 	{Name: "jj", Style: Exact, Operands: Unread, Options: options1054, Subs: subs1055, Settings: settings626, Harmless: keys1056, Inherit: true, Workdir: true},
 	{Name: "jobs", Style: POSIX, Options: options1057, Risk: 2, Facts: InShell, Special: "jobs"},
 	{Name: "join", Operands: Reads, Options: options1058, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options1059, Risk: 105, Facts: Outside},
+	{Name: "journalctl", Options: options1059, Risk: 106, Facts: Outside},
 	{Name: "jpeginfo", Operands: Reads, Options: options1060},
 	{Name: "jq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Risk: 3, Secrets: 18, Special: "jq"},
 	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1061, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
@@ -7286,25 +7291,25 @@ var programs = [...]Program{
 	{Name: "umoci", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
-	{Name: "kexec", Operands: Unread, Risk: 100},
-	{Name: "reboot", Operands: Unread, Risk: 100},
-	{Name: "halt", Operands: Unread, Risk: 100},
-	{Name: "poweroff", Operands: Unread, Risk: 100},
-	{Name: "kill", Style: Dash, Options: options1155, Shared: [][]Option{options598}, Risk: 106, Equal: equal409, Facts: InShell | Outside, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options1156, Shared: [][]Option{options598}, Risk: 107, Equal: equal409, Facts: Outside},
-	{Name: "killall5", Operands: Unread, Risk: 108},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 109, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options65, Risk: 110, Facts: Outside},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 111, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1157, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 111, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1158, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options65, Risk: 112, Facts: Outside},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options65, Risk: 112, Facts: Outside},
+	{Name: "kexec", Operands: Unread, Risk: 101},
+	{Name: "reboot", Operands: Unread, Risk: 101},
+	{Name: "halt", Operands: Unread, Risk: 101},
+	{Name: "poweroff", Operands: Unread, Risk: 101},
+	{Name: "kill", Style: Dash, Options: options1155, Shared: [][]Option{options598}, Risk: 107, Equal: equal409, Facts: InShell | Outside, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options1156, Shared: [][]Option{options598}, Risk: 108, Equal: equal409, Facts: Outside},
+	{Name: "killall5", Operands: Unread, Risk: 109},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 110, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options65, Risk: 111, Facts: Outside},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 112, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1157, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 112, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1158, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options65, Risk: 113, Facts: Outside},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options65, Risk: 113, Facts: Outside},
 	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1159, Subs: subs1161, Risk: 5},
 	{Name: "last", Options: options1162, Risk: 3},
 	{Name: "lastb", Options: options1162},
-	{Name: "lastlog", Operands: Names, Options: options247, Risk: 113},
+	{Name: "lastlog", Operands: Names, Options: options247, Risk: 114},
 	{Name: "latexmk", Style: Dash, Options: options1163, Workdir: true},
-	{Name: "launchctl", Operands: Unread, Risk: 114, Facts: Outside},
+	{Name: "launchctl", Operands: Unread, Risk: 115, Facts: Outside},
 	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
 	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
 	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
@@ -7318,24 +7323,24 @@ var programs = [...]Program{
 	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
 	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
 	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 36, Ends: true},
-	{Name: "ldapadd", Risk: 37, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapmodify", Risk: 37, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapdelete", Risk: 115, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapsearch", Risk: 116, Secrets: 20, Variables: keys1166, Facts: NamesHosts, Wordless: true},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ldapadd", Risk: 38, Secrets: 20, Facts: Outside, Wordless: true},
+	{Name: "ldapmodify", Risk: 38, Secrets: 20, Facts: Outside, Wordless: true},
+	{Name: "ldapdelete", Risk: 116, Secrets: 20, Facts: Outside, Wordless: true},
+	{Name: "ldapsearch", Risk: 117, Secrets: 20, Variables: keys1166, Facts: NamesHosts, Wordless: true},
 	{Name: "ldapwhoami", Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldconfig", Operands: Unread, Risk: 117},
+	{Name: "ldconfig", Operands: Unread, Risk: 118},
 	{Name: "ldd", Operands: Reads, Options: options203, Risk: 5, Facts: Interpreter, Special: "gcc"},
 	{Name: "lefthook", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "overcommit", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "lerna", Style: Exact, Options: options1170, Subs: subs1172, Also: also1173, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
 	{Name: "nx", Style: Exact, Options: options1170, Subs: subs1172, Also: also1174, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "less", Operands: Reads, Options: options1175, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
+	{Name: "less", Operands: Reads, Options: options1175, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
 	{Name: "lessecho", Operands: Reads, Options: options1175, Shared: [][]Option{options8}},
 	{Name: "let", Style: NoOpts, Risk: 2, Facts: InShell, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options596, Secrets: 21, Facts: Outside, Stdin: true},
@@ -7384,42 +7389,41 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
 	{Name: "argo", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
 	{Name: "entire", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 36, Ends: true},
-	{Name: "lipo", Risk: 119, Wordless: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "lipo", Risk: 120, Wordless: true},
 	{Name: "littler", Style: POSIX, Operands: Script, Options: options4, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options1177, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "ln", Operands: Copy, Options: options1177, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "locate", Operands: Names, Options: options1178, Risk: 3, Safe: true},
-	{Name: "loginctl", Operands: Unread, Risk: 120, Facts: Outside},
+	{Name: "loginctl", Operands: Unread, Risk: 121, Facts: Outside},
 	{Name: "logout", Style: NoOpts, Facts: InShell, Safe: true},
-	{Name: "logrotate", Operands: Unread, Risk: 121},
+	{Name: "logrotate", Operands: Unread, Risk: 122},
 	{Name: "lolcat", Operands: Reads, Options: options1179},
 	{Name: "look", Operands: PatternReads, Options: options1180, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "losetup", Operands: Unread, Risk: 122},
+	{Name: "losetup", Operands: Unread, Risk: 123},
 	{Name: "ls", Operands: Names, Options: options912, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "lsb_release", Options: options1181},
 	{Name: "lsblk", Operands: Names, Options: options1182, Risk: 3},
 	{Name: "lsd", Style: Exact, Operands: Names, Options: options1183, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options1184, Risk: 123},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options1184, Risk: 124},
 	{Name: "lsof", Operands: Names, Options: options1185, Risk: 3, Facts: Outside},
 	{Name: "lspci", Options: options1186, Risk: 3},
 	{Name: "lsusb", Options: options1187, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1188, Risk: 36, Ends: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1188, Risk: 37, Ends: true},
 	{Name: "lua", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1189, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lvremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
-	{Name: "vgremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
-	{Name: "pvremove", Operands: Unread, Options: options1190, Risk: 124, Prints: keys1191, Facts: Outside},
+	{Name: "lvremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
+	{Name: "vgremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
+	{Name: "pvremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
@@ -7427,7 +7431,7 @@ var programs = [...]Program{
 	{Name: "incus", Style: Exact, Operands: Unread, Options: options1192, Subs: subs1197, Also: also1199, Facts: Outside},
 	{Name: "lz4", Operands: Outputs, Options: options1200, Beside: true},
 	{Name: "unlz4", Operands: Outputs, Options: options1200, Beside: true},
-	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 125, Facts: Outside},
+	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 126, Facts: Outside},
 	{Name: "madge", Style: Exact, Operands: Reads, Options: options1201, Workdir: true},
 	{Name: "make", Options: options1202, Risk: 5, Prints: keys182, Also: also1203, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "gmake", Options: options1202, Risk: 5, Prints: keys182, Also: also1204, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
@@ -7448,37 +7452,37 @@ var programs = [...]Program{
 	{Name: "mc", Secrets: 23, Wordless: true},
 	{Name: "mcookie", Options: options1210},
 	{Name: "md5", Operands: Reads, Options: options1211},
-	{Name: "mdadm", Operands: Unread, Risk: 126},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1212, Risk: 127},
+	{Name: "mdadm", Operands: Unread, Risk: 127},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1212, Risk: 128},
 	{Name: "mediainfo", Operands: Reads, Options: options1213},
 	{Name: "meson", Operands: Unread, Subs: subs1220, Workdir: true},
 	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options279, Subs: subs282, Settings: settings283, Harmless: keys284, Also: also287},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 128, Settings: settings626, Harmless: keys1152, Also: also1221, Facts: Outside, Inherit: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 129, Settings: settings626, Harmless: keys1152, Also: also1221, Facts: Outside, Inherit: true},
 	{Name: "mise", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
 	{Name: "rtx", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
 	{Name: "mix", Subs: subs1235, Prints: keys572, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1236, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mke2fs", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
-	{Name: "mkfs.ext2", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
-	{Name: "mkfs.ext3", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
-	{Name: "mkfs.ext4", Operands: Unread, Options: options1237, Risk: 129, Facts: Outside},
-	{Name: "mkfifo", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 37},
-	{Name: "mknod", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 40},
-	{Name: "mkswap", Operands: Unread, Risk: 55},
-	{Name: "cfdisk", Operands: Unread, Risk: 55},
-	{Name: "mkfs", Operands: Unread, Risk: 55},
-	{Name: "mkfs.xfs", Operands: Unread, Risk: 55},
-	{Name: "mkfs.btrfs", Operands: Unread, Risk: 55},
-	{Name: "mkfs.vfat", Operands: Unread, Risk: 55},
-	{Name: "mkfs.fat", Operands: Unread, Risk: 55},
-	{Name: "mkfs.ntfs", Operands: Unread, Risk: 55},
-	{Name: "blkdiscard", Operands: Unread, Risk: 55},
-	{Name: "ddrescue", Operands: Unread, Risk: 55},
-	{Name: "mktemp", Operands: Outputs, Options: options1239, Shared: [][]Option{options8}, Risk: 130, Special: "mktemp"},
+	{Name: "mkdir", Operands: Writes, Options: options1236, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mke2fs", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext2", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext3", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext4", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
+	{Name: "mkfifo", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mknod", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 41},
+	{Name: "mkswap", Operands: Unread, Risk: 56},
+	{Name: "cfdisk", Operands: Unread, Risk: 56},
+	{Name: "mkfs", Operands: Unread, Risk: 56},
+	{Name: "mkfs.xfs", Operands: Unread, Risk: 56},
+	{Name: "mkfs.btrfs", Operands: Unread, Risk: 56},
+	{Name: "mkfs.vfat", Operands: Unread, Risk: 56},
+	{Name: "mkfs.fat", Operands: Unread, Risk: 56},
+	{Name: "mkfs.ntfs", Operands: Unread, Risk: 56},
+	{Name: "blkdiscard", Operands: Unread, Risk: 56},
+	{Name: "ddrescue", Operands: Unread, Risk: 56},
+	{Name: "mktemp", Operands: Outputs, Options: options1239, Shared: [][]Option{options8}, Risk: 131, Special: "mktemp"},
 	{Name: "mocha", Options: options1240, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options151, Secrets: 24, Facts: Outside},
-	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 37, Secrets: 24, Facts: Outside},
+	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 38, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "mongoimport", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "clickhouse", Operands: Unread, Options: options151, Facts: Outside},
@@ -7520,31 +7524,31 @@ var programs = [...]Program{
 	{Name: "usql", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "pgcli", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "mycli", Operands: Unread, Options: options151, Facts: Outside},
-	{Name: "mongorestore", Operands: Unread, Options: options151, Risk: 68, Secrets: 24, Facts: Outside},
-	{Name: "mongosh", Operands: Unread, Options: options151, Risk: 48, Secrets: 24, Facts: Outside},
+	{Name: "mongorestore", Operands: Unread, Options: options151, Risk: 69, Secrets: 24, Facts: Outside},
+	{Name: "mongosh", Operands: Unread, Options: options151, Risk: 49, Secrets: 24, Facts: Outside},
 	{Name: "moon", Style: Exact, Operands: Unread, Options: options1241, Also: also1242, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1243, Shared: [][]Option{options8}, Risk: 118, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1244, Risk: 14, Facts: Outside, Ends: true},
-	{Name: "mount", Operands: Unread, Options: options153, Risk: 131, Facts: Outside, Special: "mount"},
+	{Name: "more", Operands: Reads, Options: options1243, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1244, Risk: 15, Facts: Outside, Ends: true},
+	{Name: "mount", Operands: Unread, Options: options153, Risk: 132, Facts: Outside, Special: "mount"},
 	{Name: "mtr", Options: options1245},
 	{Name: "traceroute6", Options: options1245},
 	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1246, Subs: subs1250, Facts: Outside},
-	{Name: "multipath", Risk: 132, Wordless: true},
+	{Name: "multipath", Risk: 133, Wordless: true},
 	{Name: "multitail", Operands: Reads, Options: options1251},
 	{Name: "mutool", Operands: Unread},
 	{Name: "mutt", Style: POSIX, Options: options1252, Facts: Outside, Stdin: true},
 	{Name: "neomutt", Style: POSIX, Options: options1252, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1253, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "mv", Operands: Move, Options: options1253, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "mvn", Options: options1254, Risk: 5, Variables: keys1255, Also: also1256, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
 	{Name: "mvnw", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
 	{Name: "mvnd", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
 	{Name: "mypy", Operands: Reads, Options: options1258, Prints: keys285, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1259, Risk: 48, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1261, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1259, Risk: 48, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1262, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1208}, Risk: 133, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1208}, Risk: 37, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 68, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 68, Secrets: 22, Facts: Outside},
+	{Name: "mysql", Options: options1259, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1261, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1259, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1262, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1208}, Risk: 134, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1208}, Risk: 38, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 69, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 69, Secrets: 22, Facts: Outside},
 	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1208}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
@@ -7554,19 +7558,19 @@ var programs = [...]Program{
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1265, Risk: 14, Prints: keys1266},
-	{Name: "netcat", Options: options1265, Risk: 14, Prints: keys1266, Also: also1267},
-	{Name: "ncat", Options: options1265, Risk: 14, Prints: keys1266, Also: also1267},
+	{Name: "nc", Options: options1265, Risk: 15, Prints: keys1266},
+	{Name: "netcat", Options: options1265, Risk: 15, Prints: keys1266, Also: also1267},
+	{Name: "ncat", Options: options1265, Risk: 15, Prints: keys1266, Also: also1267},
 	{Name: "nc.openbsd", Options: options1265},
 	{Name: "nc.traditional", Options: options1265},
 	{Name: "ncdu", Operands: Unread, Options: options534},
 	{Name: "gdu", Operands: Unread, Options: options534},
 	{Name: "dua", Operands: Unread, Options: options534},
 	{Name: "nethogs", Options: options1268, Facts: Outside},
-	{Name: "netplan", Risk: 134, Facts: Outside, Wordless: true},
+	{Name: "netplan", Risk: 135, Facts: Outside, Wordless: true},
 	{Name: "netstat", Options: options1269, Risk: 3, Facts: Outside},
-	{Name: "networksetup", Operands: Unread, Risk: 135, Facts: Outside},
-	{Name: "newgrp", Risk: 136, Stdin: true},
+	{Name: "networksetup", Operands: Unread, Risk: 136, Facts: Outside},
+	{Name: "newgrp", Risk: 137, Stdin: true},
 	{Name: "next", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
@@ -7679,10 +7683,10 @@ var programs = [...]Program{
 	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
 	{Name: "solana", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 137, Prints: keys1270, Facts: Outside},
-	{Name: "nginx", Risk: 138, Wordless: true},
+	{Name: "nft", Operands: Unread, Risk: 138, Prints: keys1270, Facts: Outside},
+	{Name: "nginx", Risk: 139, Wordless: true},
 	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1241, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1271, Risk: 27, Ends: true, Plain: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1271, Risk: 28, Ends: true, Plain: true},
 	{Name: "ninja", Operands: Unread, Options: options1272, Risk: 5, Also: also1273, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
 	{Name: "ninja-build", Operands: Unread, Options: options1272, Risk: 5, Also: also1274, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
 	{Name: "nix", Operands: Unread, Subs: subs1276, Settings: settings1277, Harmless: keys1278, Variables: keys1279},
@@ -7693,17 +7697,17 @@ var programs = [...]Program{
 	{Name: "readelf", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
 	{Name: "size", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
 	{Name: "otool", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1283, Risk: 14, Prints: keys285, Facts: Outside},
-	{Name: "nmcli", Operands: Unread, Risk: 139, Secrets: 26, Facts: Outside, Abbreviates: true},
+	{Name: "nmap", Style: Joined, Options: options1283, Risk: 15, Prints: keys285, Facts: Outside},
+	{Name: "nmcli", Operands: Unread, Risk: 140, Secrets: 26, Facts: Outside, Abbreviates: true},
 	{Name: "node", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1286, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1287, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1284, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
 	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1288, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1039, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1289, Subs: subs1296, Risk: 140, Variables: keys1297, Also: also1298, Facts: Outside, Inherit: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1039, Risk: 28, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1289, Subs: subs1296, Risk: 141, Variables: keys1297, Also: also1298, Facts: Outside, Inherit: true},
 	{Name: "nosetests", Operands: Loads, Options: options1299, Workdir: true},
 	{Name: "nosetests3", Operands: Loads, Options: options1299, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options251, Subs: subs254, Risk: 28, Secrets: 3, Settings: settings255, Harmless: keys256, Prints: keys182, Aside: keys257, Offline: keys258, Also: also1300, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "npm", Operands: Unread, Options: options251, Subs: subs254, Risk: 29, Secrets: 3, Settings: settings255, Harmless: keys256, Prints: keys182, Aside: keys257, Offline: keys258, Also: also1300, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
 	{Name: "npm-run-all", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
 	{Name: "run-s", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
 	{Name: "run-p", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
@@ -7712,8 +7716,8 @@ var programs = [...]Program{
 	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1303, Risk: 5, Prints: keys182, Also: also1304, Ends: true, Workdir: true, Registry: "npm"},
 	{Name: "nr", Also: also278, Wordless: true},
 	{Name: "wsrun", Also: also278, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1305, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "ntpq", Risk: 141, Facts: NamesHosts, Wordless: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1305, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "ntpq", Risk: 142, Facts: NamesHosts, Wordless: true},
 	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
 	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
 	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
@@ -7725,25 +7729,25 @@ var programs = [...]Program{
 	{Name: "nuget", Settings: settings1307, Also: also1308, Wordless: true, Registry: "nuget"},
 	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1309, Ends: true},
 	{Name: "numfmt", Options: options1310, Shared: [][]Option{options8}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options247, Risk: 142},
-	{Name: "nvme", Operands: Unread, Risk: 143},
+	{Name: "nvidia-smi", Operands: Names, Options: options247, Risk: 143},
+	{Name: "nvme", Operands: Unread, Risk: 144},
 	{Name: "nvtop", Operands: Unread, Options: options1311},
 	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1312, Prints: keys1313, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options945, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "op", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
 	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
 	{Name: "openrsync", Operands: Transfer, Options: options1319},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1325, Risk: 144, Secrets: 27, Also: also1326},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1325, Risk: 145, Secrets: 27, Also: also1326},
 	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
 	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1338, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1342, Workdir: true},
-	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 145, Facts: Outside},
+	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 146, Facts: Outside},
 	{Name: "pandoc", Operands: Reads, Options: options1343, Prints: keys182},
 	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1344, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
-	{Name: "parted", Operands: Unread, Risk: 146},
+	{Name: "parted", Operands: Unread, Risk: 147},
 	{Name: "paste", Operands: Reads, Options: options1345, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1346, Shared: [][]Option{options8}, Risk: 147, Here: true, Special: "patch"},
+	{Name: "patch", Operands: Reads, Options: options1346, Shared: [][]Option{options8}, Risk: 148, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1347, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "pax", Operands: Unread, Options: options1348},
 	{Name: "pbzip2", Operands: Outputs, Options: options201, Beside: true},
@@ -7752,8 +7756,8 @@ var programs = [...]Program{
 	{Name: "lrzip", Operands: Outputs, Options: options201, Beside: true},
 	{Name: "pcre2grep", Operands: Code, Options: options1349, Shared: [][]Option{options1350}},
 	{Name: "pcregrep", Operands: PatternReads, Options: options1351, Shared: [][]Option{options1350}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1357, Risk: 148, Facts: Outside},
-	{Name: "pctrestore", Risk: 68, Facts: Outside, Wordless: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1357, Risk: 149, Facts: Outside},
+	{Name: "pctrestore", Risk: 69, Facts: Outside, Wordless: true},
 	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1358},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1359, Risk: 3},
 	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1360},
@@ -7775,18 +7779,18 @@ var programs = [...]Program{
 	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "pg_dump", Options: options530, Risk: 37},
-	{Name: "pg_dumpall", Options: options530, Risk: 37},
-	{Name: "pg_basebackup", Options: options530, Risk: 37},
-	{Name: "vacuumdb", Options: options530, Risk: 37},
-	{Name: "reindexdb", Options: options530, Risk: 37},
-	{Name: "createdb", Options: options530, Risk: 37},
-	{Name: "createuser", Options: options530, Risk: 37},
-	{Name: "initdb", Options: options530, Risk: 37},
+	{Name: "pg_dump", Options: options530, Risk: 38},
+	{Name: "pg_dumpall", Options: options530, Risk: 38},
+	{Name: "pg_basebackup", Options: options530, Risk: 38},
+	{Name: "vacuumdb", Options: options530, Risk: 38},
+	{Name: "reindexdb", Options: options530, Risk: 38},
+	{Name: "createdb", Options: options530, Risk: 38},
+	{Name: "createuser", Options: options530, Risk: 38},
+	{Name: "initdb", Options: options530, Risk: 38},
 	{Name: "pg_isready", Options: options530, Risk: 3, Facts: NamesHosts},
 	{Name: "pg_lsclusters", Options: options530, Risk: 3, Facts: NamesHosts},
-	{Name: "pg_resetwal", Risk: 68, Wordless: true},
-	{Name: "pg_restore", Options: options530, Risk: 149},
+	{Name: "pg_resetwal", Risk: 69, Wordless: true},
+	{Name: "pg_restore", Options: options530, Risk: 150},
 	{Name: "pgbench", Options: options530, Facts: Outside},
 	{Name: "clusterdb", Options: options530, Facts: Outside},
 	{Name: "pg_ctl", Options: options530, Facts: Outside},
@@ -7829,12 +7833,12 @@ var programs = [...]Program{
 	{Name: "uncompress", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options979, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "ping", Options: options1376, Risk: 150, Facts: NamesHosts},
+	{Name: "ping", Options: options1376, Risk: 151, Facts: NamesHosts},
 	{Name: "ping6", Options: options1376},
 	{Name: "arping", Options: options1376},
 	{Name: "fping", Options: options1376},
 	{Name: "pinky", Options: options1377, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 151, Secrets: 3, Settings: settings626, Harmless: keys1387, Prints: keys285, Offline: keys1388, Variables: keys1389, Ignored: keys1390, Also: also1391, Facts: Packaged, Inherit: true, Registry: "pip"},
+	{Name: "pip", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 152, Secrets: 3, Settings: settings626, Harmless: keys1387, Prints: keys285, Offline: keys1388, Variables: keys1389, Ignored: keys1390, Also: also1391, Facts: Packaged, Inherit: true, Registry: "pip"},
 	{Name: "pip2", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
 	{Name: "pip3.8", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
 	{Name: "pip3.9", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
@@ -7844,22 +7848,22 @@ var programs = [...]Program{
 	{Name: "pip3.13", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
 	{Name: "pip3.14", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
 	{Name: "pip.exe", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 151, Settings: settings626, Harmless: keys1387, Offline: keys1388, Also: also1392, Inherit: true, Registry: "pip"},
-	{Name: "pipx", Operands: Unread, Options: options1393, Subs: subs1397, Risk: 151},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1398, Risk: 40, Ends: true},
-	{Name: "pkgutil", Risk: 152, Wordless: true},
-	{Name: "pkill", Options: options1375, Shared: [][]Option{options598}, Risk: 37, Equal: equal409, Facts: Outside},
+	{Name: "pip3", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 152, Settings: settings626, Harmless: keys1387, Offline: keys1388, Also: also1392, Inherit: true, Registry: "pip"},
+	{Name: "pipx", Operands: Unread, Options: options1393, Subs: subs1397, Risk: 152},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1398, Risk: 41, Ends: true},
+	{Name: "pkgutil", Risk: 153, Wordless: true},
+	{Name: "pkill", Options: options1375, Shared: [][]Option{options598}, Risk: 38, Equal: equal409, Facts: Outside},
 	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1401, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1178, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1178, Safe: true},
-	{Name: "plutil", Risk: 153, Wordless: true},
+	{Name: "plutil", Risk: 154, Wordless: true},
 	{Name: "pmap", Operands: Names, Options: options1402, Risk: 3},
 	{Name: "pnginfo", Operands: Reads, Options: options1403},
-	{Name: "pnpm", Style: Exact, Options: options1404, Subs: subs1409, Risk: 154, Secrets: 3, Settings: settings1410, Harmless: keys1411, Aside: keys1412, Offline: keys1413, Variables: keys1414, Also: also1415, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
+	{Name: "pnpm", Style: Exact, Options: options1404, Subs: subs1409, Risk: 155, Secrets: 3, Settings: settings1410, Harmless: keys1411, Aside: keys1412, Offline: keys1413, Variables: keys1414, Also: also1415, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
 	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1416, Also: also1417, Ends: true, Workdir: true, Registry: "npm pnpm"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 155, Also: also1418, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Risk: 156, Secrets: 29, Settings: settings273, Harmless: keys992, Offline: keys1419, Variables: keys1420, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 156, Also: also1418, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Risk: 157, Secrets: 29, Settings: settings273, Harmless: keys992, Offline: keys1419, Variables: keys1420, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
 	{Name: "popd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
 	{Name: "pr", Operands: Reads, Options: options1422, Shared: [][]Option{options8}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1167, Subs: subs1169, Prints: keys285, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
@@ -7868,29 +7872,29 @@ var programs = [...]Program{
 	{Name: "print", Style: POSIX, Options: options1424, Facts: InShell, Special: "echo"},
 	{Name: "printenv", Options: options1425, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
 	{Name: "printf", Style: POSIX, Options: options1426, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1427, Risk: 36, Ends: true},
-	{Name: "profiles", Risk: 157, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1428, Risk: 31, Ends: true},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1427, Risk: 37, Ends: true},
+	{Name: "profiles", Risk: 158, Wordless: true},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1428, Risk: 32, Ends: true},
 	{Name: "protoc", Operands: Reads, Options: options1429, Prints: keys1266},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
 	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
 	{Name: "ps", Style: Bundle, Options: options1431, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1432, Risk: 48, Variables: keys1433, Facts: Outside | Interactive, Stdin: true},
+	{Name: "psql", Options: options1432, Risk: 49, Variables: keys1433, Facts: Outside | Interactive, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1434, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1241, Risk: 158, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1241, Risk: 159, Workdir: true},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1435},
-	{Name: "pve-firewall", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 159, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 160},
-	{Name: "pveceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 161, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1438, Risk: 162, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 163, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 163, Facts: Outside},
+	{Name: "pve-firewall", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 160, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 161},
+	{Name: "pveceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 162, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1438, Risk: 163, Facts: Outside},
+	{Name: "pvenode", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 164, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 164, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1441, Risk: 164, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 165, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1441, Risk: 165, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 166, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options231, Shared: [][]Option{options232}},
 	{Name: "pmxcfs", Style: Joined, Options: options231, Shared: [][]Option{options232}},
 	{Name: "pvedaemon", Style: Joined, Options: options231, Shared: [][]Option{options232}},
@@ -7901,9 +7905,9 @@ var programs = [...]Program{
 	{Name: "rados", Style: Joined, Options: options231, Shared: [][]Option{options232}},
 	{Name: "crm", Style: Joined, Options: options231, Shared: [][]Option{options232}},
 	{Name: "pcs", Style: Joined, Options: options231, Shared: [][]Option{options232}},
-	{Name: "pvesubscription", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 166},
-	{Name: "pveum", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 167, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 168},
+	{Name: "pvesubscription", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 167},
+	{Name: "pveum", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 168, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 169},
 	{Name: "pwd", Style: POSIX, Options: options1442, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1443},
 	{Name: "compileall", Operands: Outputs, Options: options1443},
@@ -7954,8 +7958,8 @@ var programs = [...]Program{
 	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
 	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
 	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1463, Risk: 148, Also: also1464, Facts: Outside},
-	{Name: "qmrestore", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 68, Facts: Outside},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1463, Risk: 149, Also: also1464, Facts: Outside},
+	{Name: "qmrestore", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 69, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options560, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
@@ -7967,21 +7971,21 @@ var programs = [...]Program{
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1474, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
-	{Name: "rbd", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 169, Facts: Outside},
+	{Name: "rbd", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 170, Facts: Outside},
 	{Name: "rc-service", Operands: Unread, Also: also1475, Facts: Outside},
 	{Name: "invoke-rc.d", Operands: Unread, Also: also1475, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1476, Subs: subs1478, Risk: 170, Variables: keys1479, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1476, Subs: subs1478, Risk: 171, Variables: keys1479, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1480, Risk: 2, Facts: InShell, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1481, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options960, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1482, Risk: 171, Secrets: 31, Variables: keys1483, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "redis-cli", Options: options1482, Risk: 172, Secrets: 31, Variables: keys1483, Facts: Interpreter | NamesHosts, Folds: true},
 	{Name: "remake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "bmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "pmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "rename", Risk: 37, Wordless: true},
-	{Name: "repoquery", Risk: 172, Wordless: true},
-	{Name: "resolvectl", Options: options529, Risk: 173, Facts: Outside | NamesHosts},
+	{Name: "rename", Risk: 38, Wordless: true},
+	{Name: "repoquery", Risk: 173, Wordless: true},
+	{Name: "resolvectl", Options: options529, Risk: 174, Facts: Outside | NamesHosts},
 	{Name: "restic", Style: Exact, Operands: Unread, Options: options1485, Subs: subs1489, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options262, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
@@ -8024,19 +8028,19 @@ var programs = [...]Program{
 	{Name: "copyfiles", Operands: Outputs, Options: options1491},
 	{Name: "replace-in-file", Operands: Outputs, Options: options1491},
 	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1490},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 174, Also: also1494},
-	{Name: "grm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 174, Also: also1495},
-	{Name: "rmdir", Operands: Writes, Options: options1496, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 37, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 175, Also: also1494},
+	{Name: "grm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 175, Also: also1495},
+	{Name: "rmdir", Operands: Writes, Options: options1496, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1497, Workdir: true},
-	{Name: "route", Operands: Unread, Risk: 175, Facts: Outside},
+	{Name: "route", Operands: Unread, Risk: 176, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 176},
+	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 177},
 	{Name: "rr", Style: Dash, Operands: Unread, Options: options233, Prints: keys1498, Stdin: true},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1499, Workdir: true},
 	{Name: "rstcheck", Operands: Reads, Options: options1500, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1319, Risk: 177, Prints: keys285},
+	{Name: "rsync", Operands: Transfer, Options: options1319, Risk: 178, Prints: keys285},
 	{Name: "rubocop", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "standardrb", Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "reek", Operands: Reads, Options: options1501, Workdir: true},
@@ -8059,19 +8063,19 @@ var programs = [...]Program{
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1502, Subs: subs1506, Risk: 178, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1507, Risk: 40, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1508, Shared: [][]Option{options8}, Risk: 33, Ends: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1502, Subs: subs1506, Risk: 179, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1507, Risk: 41, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1508, Shared: [][]Option{options8}, Risk: 34, Ends: true},
 	{Name: "runghc", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1509, Risk: 40, Stdin: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1509, Risk: 41, Stdin: true},
 	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1241, Also: also278, Workdir: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1510, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1511, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1512, Subs: subs1516, Risk: 179, Settings: settings1517, Variables: keys1518, Also: also1519},
-	{Name: "s3cmd", Risk: 180, Variables: keys1520, Facts: Outside, Wordless: true},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1512, Subs: subs1516, Risk: 180, Settings: settings1517, Variables: keys1518, Also: also1519},
+	{Name: "s3cmd", Risk: 181, Variables: keys1520, Facts: Outside, Wordless: true},
 	{Name: "samu", Operands: Unread, Options: options1272, Workdir: true, Obeys: "build.ninja"},
-	{Name: "sar", Risk: 181, Wordless: true},
+	{Name: "sar", Risk: 182, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
 	{Name: "xdg-open", Operands: Unread, Facts: Outside},
@@ -8104,7 +8108,7 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1521, Risk: 182},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1521, Risk: 183},
 	{Name: "scons", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "waf", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "tup", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
@@ -8130,152 +8134,152 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1522, Risk: 183, Facts: Outside, Special: "ssh-option"},
+	{Name: "scp", Operands: Transfer, Options: options1522, Risk: 184, Facts: Outside, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options200, Prints: keys499, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "script", Operands: Outputs, Options: options1523, Risk: 5, Facts: Interpreter, Here: true},
 	{Name: "scriptreplay", Operands: Reads, Options: options1524},
-	{Name: "scutil", Operands: Unread, Risk: 184, Facts: Outside},
+	{Name: "scutil", Operands: Unread, Risk: 185, Facts: Outside},
 	{Name: "sdiff", Operands: Reads, Options: options1525, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 185, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Risk: 186, Also: also1526, Facts: Editor, Special: "sed"},
+	{Name: "security", Operands: Unread, Risk: 186, Facts: Outside},
+	{Name: "sed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Risk: 187, Also: also1526, Facts: Editor, Special: "sed"},
 	{Name: "semgrep", Operands: Reads, Options: options1527, Subs: subs1528, Inherit: true, Workdir: true, Special: "gcc"},
 	{Name: "sendmail", Style: Joined, Options: options1529, Facts: Outside},
 	{Name: "seq", Options: options1530, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 187, Also: also1531, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "service", Operands: Unread, Risk: 188, Also: also1531, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
 	{Name: "set", Style: POSIX, Options: options1532, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Subs: subs1533, Risk: 36, Ends: true},
-	{Name: "setcap", Operands: Unread, Risk: 136},
-	{Name: "userdel", Operands: Unread, Risk: 136},
-	{Name: "groupadd", Operands: Unread, Risk: 136},
-	{Name: "groupdel", Operands: Unread, Risk: 136},
-	{Name: "groupmod", Operands: Unread, Risk: 136},
-	{Name: "adduser", Operands: Unread, Risk: 136},
-	{Name: "deluser", Operands: Unread, Risk: 136},
-	{Name: "passwd", Operands: Unread, Risk: 136},
-	{Name: "chpasswd", Operands: Unread, Risk: 136},
-	{Name: "chsh", Operands: Unread, Risk: 136},
-	{Name: "gpasswd", Operands: Unread, Risk: 136},
-	{Name: "addgroup", Operands: Unread, Risk: 136},
-	{Name: "delgroup", Operands: Unread, Risk: 136},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Subs: subs1533, Risk: 37, Ends: true},
+	{Name: "setcap", Operands: Unread, Risk: 137},
+	{Name: "userdel", Operands: Unread, Risk: 137},
+	{Name: "groupadd", Operands: Unread, Risk: 137},
+	{Name: "groupdel", Operands: Unread, Risk: 137},
+	{Name: "groupmod", Operands: Unread, Risk: 137},
+	{Name: "adduser", Operands: Unread, Risk: 137},
+	{Name: "deluser", Operands: Unread, Risk: 137},
+	{Name: "passwd", Operands: Unread, Risk: 137},
+	{Name: "chpasswd", Operands: Unread, Risk: 137},
+	{Name: "chsh", Operands: Unread, Risk: 137},
+	{Name: "gpasswd", Operands: Unread, Risk: 137},
+	{Name: "addgroup", Operands: Unread, Risk: 137},
+	{Name: "delgroup", Operands: Unread, Risk: 137},
 	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
 	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1535, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1536, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 188},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1537, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options872, Risk: 136, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 189},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1535, Risk: 34, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1536, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "sfdisk", Operands: Unread, Risk: 189},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1537, Risk: 15, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options872, Risk: 137, Ends: true},
+	{Name: "sgdisk", Operands: Unread, Risk: 190},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
 	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1538, Risk: 3},
 	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1539, Prints: keys1540, Facts: Editor},
 	{Name: "shopt", Style: POSIX, Options: options1541, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1542, Shared: [][]Option{options8}, Risk: 68},
+	{Name: "shred", Operands: Outputs, Options: options1542, Shared: [][]Option{options8}, Risk: 69},
 	{Name: "shuf", Operands: Reads, Options: options1543, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 190, Also: also1544},
-	{Name: "sips", Risk: 191, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 192, Secrets: 33, Facts: Outside},
+	{Name: "shutdown", Operands: Unread, Risk: 191, Also: also1544},
+	{Name: "sips", Risk: 192, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 193, Secrets: 33, Facts: Outside},
 	{Name: "slabtop", Options: options1545},
-	{Name: "sleep", Options: options1546, Shared: [][]Option{options8}, Risk: 193, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 194},
+	{Name: "sleep", Options: options1546, Shared: [][]Option{options8}, Risk: 194, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 195},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 195, Facts: Outside},
+	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 196, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options907, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1547, Risk: 14, Prints: keys1548},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1547, Risk: 15, Prints: keys1548},
 	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1549, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options966, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 196},
+	{Name: "spctl", Operands: Unread, Risk: 197},
 	{Name: "sphinx-build", Operands: InOut, Options: options1550, Workdir: true},
-	{Name: "split", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Risk: 37, Here: true},
+	{Name: "split", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Risk: 38, Here: true},
 	{Name: "sponge", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Facts: Editor},
-	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 197, Secrets: 5, Facts: Outside},
+	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 198, Secrets: 5, Facts: Outside},
 	{Name: "sqlfluff", Operands: Unread, Options: options1552, Subs: subs1555, Inherit: true, Workdir: true},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
 	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 48, Prints: keys1051, Variables: keys533, Facts: Interactive, Stdin: true},
-	{Name: "srm", Risk: 68, Wordless: true},
-	{Name: "ss", Options: options1269, Risk: 198, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1556, Risk: 14, Prints: keys1557, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 49, Prints: keys1051, Variables: keys533, Facts: Interactive, Stdin: true},
+	{Name: "srm", Risk: 69, Wordless: true},
+	{Name: "ss", Options: options1269, Risk: 199, Facts: Outside},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1556, Risk: 15, Prints: keys1557, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1558, Facts: Outside},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1559, Ends: true},
 	{Name: "ssh-copy-id", Options: options1560, Facts: Outside, Special: "ssh-option"},
 	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1561, Secrets: 36},
 	{Name: "ssh-keyscan", Options: options1562, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1563, Risk: 14, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1563, Risk: 15, Secrets: 24, Facts: Outside, Ends: true},
 	{Name: "start-stop-daemon", Operands: Unread, Options: options1564},
 	{Name: "stat", Operands: Names, Options: options1565, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "staticcheck", Style: Dash, Options: options1566, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1567, Risk: 27, Ends: true, Plain: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1567, Risk: 28, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options65, Risk: 3, Facts: Outside},
 	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1568, Risk: 5, Prints: keys285, Facts: Interpreter, Ends: true},
 	{Name: "strings", Operands: Reads, Options: options1569, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
 	{Name: "stty", Options: options1570, Shared: [][]Option{options8}},
 	{Name: "stubgen", Operands: Reads, Options: options1571, Workdir: true, Special: "gcc", Changes: "out"},
 	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1572, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1573, Risk: 40, Facts: Interpreter | Interactive, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 40, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1574, Risk: 40},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1573, Risk: 41, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 41, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1574, Risk: 41},
 	{Name: "svgo", Operands: Outputs, Options: options1575, Workdir: true},
-	{Name: "svn", Risk: 199, Settings: settings1576, Also: also1577, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options1039, Risk: 200},
-	{Name: "system_profiler", Operands: Unread, Options: options1039, Risk: 200},
-	{Name: "vm_stat", Operands: Unread, Options: options1039, Risk: 200},
-	{Name: "swapon", Operands: Unread, Risk: 201},
+	{Name: "svn", Risk: 200, Settings: settings1576, Also: also1577, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options1039, Risk: 201},
+	{Name: "system_profiler", Operands: Unread, Options: options1039, Risk: 201},
+	{Name: "vm_stat", Operands: Unread, Options: options1039, Risk: 201},
+	{Name: "swapon", Operands: Unread, Risk: 202},
 	{Name: "swift", Style: Exact, Operands: Script, Options: options1578, Subs: subs1580, Prints: keys1581, Ends: true, Workdir: true, Stdin: true},
 	{Name: "sync", Operands: Names, Options: options1582, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 202},
-	{Name: "systemctl", Operands: Unread, Options: options1583, Subs: subs1584, Risk: 203, Settings: settings1585, Variables: keys1586, Ignored: keys1587, Also: also1588, Facts: Outside, Inherit: true, Suffix: ".service"},
-	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 204, Facts: Outside},
+	{Name: "sysctl", Operands: Unread, Risk: 203},
+	{Name: "systemctl", Operands: Unread, Options: options1583, Subs: subs1584, Risk: 204, Settings: settings1585, Variables: keys1586, Ignored: keys1587, Also: also1588, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 205, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1589, Risk: 36, Ends: true},
-	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 40, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1589, Risk: 37, Ends: true},
+	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 41, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1590, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 205, Wordless: true},
+	{Name: "systemd-tmpfiles", Risk: 206, Wordless: true},
 	{Name: "tac", Operands: Reads, Options: options1591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1592, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Risk: 206, Prints: keys1593, Also: also1594, Special: "tar"},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Risk: 207, Prints: keys1593, Also: also1594, Special: "tar"},
 	{Name: "task", Style: Exact, Options: options1595, Also: also1596, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
 	{Name: "go-task", Style: Exact, Options: options1595, Also: also1597, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1598, Risk: 27, Ends: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1598, Risk: 28, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1599, Risk: 207, Prints: keys1266, Facts: Outside},
-	{Name: "tee", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1600, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 208, Variables: keys1601, Ignored: keys1602, Also: also1603, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 208, Variables: keys1601, Ignored: keys1602, Also: also1604, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1599, Risk: 208, Prints: keys1266, Facts: Outside},
+	{Name: "tee", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1600, Risk: 15, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Variables: keys1601, Ignored: keys1602, Also: also1603, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Variables: keys1601, Ignored: keys1602, Also: also1604, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 210, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1189, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
 	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1605, Workdir: true},
-	{Name: "tftp", Operands: Unread, Risk: 14},
+	{Name: "tftp", Operands: Unread, Risk: 15},
 	{Name: "tiffinfo", Operands: Reads, Options: options1606},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 27, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 163, Facts: Outside},
-	{Name: "hostnamectl", Operands: Unread, Risk: 163, Facts: Outside},
-	{Name: "localectl", Operands: Unread, Risk: 163, Facts: Outside},
-	{Name: "networkctl", Operands: Unread, Risk: 163, Facts: Outside},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 28, Ends: true, Plain: true},
+	{Name: "timedatectl", Operands: Unread, Risk: 164, Facts: Outside},
+	{Name: "hostnamectl", Operands: Unread, Risk: 164, Facts: Outside},
+	{Name: "localectl", Operands: Unread, Risk: 164, Facts: Outside},
+	{Name: "networkctl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "timeit", Operands: Code, Options: options1607},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 27, Equal: equal409, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 28, Equal: equal409, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "tload", Operands: Outputs, Options: options1608, Risk: 4},
-	{Name: "tmutil", Operands: Unread, Risk: 210, Facts: Outside},
+	{Name: "tmutil", Operands: Unread, Risk: 211, Facts: Outside},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1609, Subs: subs1612, Prints: keys1557, Variables: keys1613, Also: also1614, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
@@ -8283,18 +8287,18 @@ var programs = [...]Program{
 	{Name: "top", Options: options1616, Risk: 3, Facts: Outside | Interactive},
 	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
 	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1618, Shared: [][]Option{options8}, Risk: 37},
+	{Name: "touch", Operands: Writes, Options: options1618, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "tox", Options: options1619, Subs: subs1620, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
 	{Name: "tr", Options: options1621, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "trace", Operands: Script, Options: options1622, Ends: true},
 	{Name: "traceroute", Options: options1245, Risk: 3, Facts: NamesHosts},
 	{Name: "tracepath", Options: options1245, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1623, Risk: 37, Facts: InShell, Special: "trap"},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1623, Risk: 38, Facts: InShell, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1624, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 211},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 212},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Fills, Options: options1625, Shared: [][]Option{options8}, Risk: 37, Facts: Editor},
+	{Name: "truncate", Operands: Fills, Options: options1625, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8316,50 +8320,50 @@ var programs = [...]Program{
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "tty", Options: options1628, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 212},
+	{Name: "tune2fs", Operands: Unread, Risk: 213},
 	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1241, Also: also1629, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
 	{Name: "twine", Operands: Unread, Options: options1630, Subs: subs1633, Secrets: 24, Inherit: true},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1634, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 213},
-	{Name: "ufw", Operands: Unread, Risk: 214, Prints: keys1635, Facts: Outside},
+	{Name: "udevadm", Operands: Unread, Risk: 214},
+	{Name: "ufw", Operands: Unread, Risk: 215, Prints: keys1635, Facts: Outside},
 	{Name: "ugrep", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
 	{Name: "ug", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
 	{Name: "ulimit", Style: POSIX, Options: options1637, Risk: 2, Facts: InShell},
 	{Name: "umask", Style: POSIX, Options: options1638, Risk: 2, Facts: InShell},
-	{Name: "umount", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "swapoff", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "modprobe", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "insmod", Operands: Unread, Risk: 40, Facts: Outside},
-	{Name: "rmmod", Operands: Unread, Risk: 40, Facts: Outside},
+	{Name: "umount", Operands: Unread, Risk: 41, Facts: Outside},
+	{Name: "swapoff", Operands: Unread, Risk: 41, Facts: Outside},
+	{Name: "modprobe", Operands: Unread, Risk: 41, Facts: Outside},
+	{Name: "insmod", Operands: Unread, Risk: 41, Facts: Outside},
+	{Name: "rmmod", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "unalias", Style: POSIX, Options: options1639, Risk: 2, Facts: InShell},
 	{Name: "uname", Options: options1640, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options977, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "unittest", Options: options1641, Workdir: true},
-	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 68},
+	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 69},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1642, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1643, Risk: 40, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1643, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "unxz", Operands: Outputs, Options: options1644, Beside: true},
 	{Name: "lzma", Operands: Outputs, Options: options1644, Beside: true},
 	{Name: "unlzma", Operands: Outputs, Options: options1644, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1644, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1645, Risk: 215, Secrets: 5, Variables: keys1646, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 216},
+	{Name: "unzip", Operands: Reads, Options: options1645, Risk: 216, Secrets: 5, Variables: keys1646, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 217},
 	{Name: "uptime", Options: options1647, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "useradd", Operands: Unread, Risk: 136, Secrets: 24},
-	{Name: "usermod", Operands: Unread, Risk: 136, Secrets: 24},
+	{Name: "useradd", Operands: Unread, Risk: 137, Secrets: 24},
+	{Name: "usermod", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uuidgen", Options: options1648},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1649, Subs: subs1665, Risk: 217, Aside: keys1666, Offline: keys1667, Variables: keys1668, Ignored: keys1669, Also: also1670, Inherit: true, Workdir: true, Registry: "uv"},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1649, Subs: subs1665, Risk: 218, Aside: keys1666, Offline: keys1667, Variables: keys1668, Ignored: keys1669, Also: also1670, Inherit: true, Workdir: true, Registry: "uv"},
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1671, Risk: 5, Also: also1672, Ends: true, Registry: "uv"},
-	{Name: "vagrant", Operands: Unread, Options: options1673, Subs: subs1676, Risk: 218, Prints: keys572, Variables: keys1677, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1678, Risk: 36, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1673, Subs: subs1676, Risk: 219, Prints: keys572, Variables: keys1677, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1678, Risk: 37, Ends: true},
 	{Name: "valkey-cli", Options: options1482, Facts: Outside, Folds: true},
 	{Name: "keydb-cli", Options: options1482, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1679, Subs: subs1683, Risk: 219, Secrets: 9, Prints: keys499, Variables: keys1684, Ignored: keys1685, Also: also1686, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1679, Subs: subs1683, Risk: 220, Secrets: 9, Prints: keys499, Variables: keys1684, Ignored: keys1685, Also: also1686, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 220, Facts: Outside},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 221, Facts: Outside},
 	{Name: "venv", Operands: Outputs, Options: options1687},
 	{Name: "view", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options259, Facts: Interactive},
@@ -8384,21 +8388,21 @@ var programs = [...]Program{
 	{Name: "vim", Operands: Outputs, Options: options259, Prints: keys1266, Facts: Interpreter | Interactive},
 	{Name: "vi", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
 	{Name: "nvim", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 221, Variables: keys1689, Facts: Outside},
+	{Name: "virsh", Operands: Unread, Risk: 222, Variables: keys1689, Facts: Outside},
 	{Name: "virtualenv", Operands: Outputs, Options: options1690},
 	{Name: "pyvenv", Operands: Outputs, Options: options1690},
-	{Name: "visudo", Operands: Unread, Risk: 222, Facts: Interactive},
+	{Name: "visudo", Operands: Unread, Risk: 223, Facts: Interactive},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1691, Subs: subs1692, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1693, Subs: subs1694, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
 	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
 	{Name: "vulture", Operands: Reads, Options: options1695, Workdir: true},
-	{Name: "vzdump", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 37, Facts: Outside},
-	{Name: "pveperf", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 37, Facts: Outside},
+	{Name: "vzdump", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 38, Facts: Outside},
+	{Name: "pveperf", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 38, Facts: Outside},
 	{Name: "w", Options: options1696, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1697, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1698, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1699, Risk: 36, Ends: true},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1698, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1699, Risk: 37, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "wdiff", Operands: Reads, Options: options1700, Shared: [][]Option{options8}},
 	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
@@ -8413,7 +8417,7 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1702, Risk: 223, Prints: keys285, Facts: Fetcher, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1702, Risk: 224, Prints: keys285, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
@@ -8425,7 +8429,7 @@ var programs = [...]Program{
 	{Name: "groups", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1705, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 224},
+	{Name: "wipefs", Operands: Unread, Risk: 225},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
 	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
@@ -8434,19 +8438,19 @@ var programs = [...]Program{
 	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1706, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 225, Wordless: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1706, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xattr", Risk: 226, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1707, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1708, Risk: 36, Ends: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1708, Risk: 37, Ends: true},
 	{Name: "xdg-settings", Settings: settings1709, Facts: Outside, Wordless: true},
 	{Name: "xdg-mime", Settings: settings1709, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1710, Shared: [][]Option{options8}, Risk: 226},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1711, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1712, Risk: 227, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1644, Risk: 32, Variables: keys1713, Beside: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1710, Shared: [][]Option{options8}, Risk: 227},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1711, Risk: 37, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1712, Risk: 228, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1644, Risk: 33, Variables: keys1713, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1714, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1715, Subs: subs1721, Risk: 154, Secrets: 3, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Variables: keys1726, Also: also1727, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "yarn", Style: Exact, Options: options1715, Subs: subs1721, Risk: 155, Secrets: 3, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Variables: keys1726, Also: also1727, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
 	{Name: "yarnpkg", Style: Exact, Options: options1715, Subs: subs1721, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Also: also1728, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8489,7 +8493,7 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "yes", Options: options1546, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1729, Shared: [][]Option{options8}, Risk: 228, Special: "jq"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1729, Shared: [][]Option{options8}, Risk: 229, Special: "jq"},
 	{Name: "yt-dlp", Operands: URLs, Options: options1730, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1730, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1730, Here: true},
@@ -8506,7 +8510,7 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options202, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 229},
+	{Name: "zfs", Operands: Unread, Risk: 230},
 	{Name: "zig", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
 	{Name: "nim", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
 	{Name: "dart", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
@@ -8526,7 +8530,7 @@ var programs = [...]Program{
 	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
 	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
 	{Name: "alire", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1736, Risk: 37, Secrets: 5, Prints: keys182, Variables: keys1737},
+	{Name: "zip", Operands: Outputs, Options: options1736, Risk: 38, Secrets: 5, Prints: keys182, Variables: keys1737},
 	{Name: "zipapp", Operands: Outputs, Options: options1738, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
 	{Name: "zipfile", Operands: Outputs, Options: options1739, Here: true},
@@ -8535,17 +8539,17 @@ var programs = [...]Program{
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zless", Operands: Reads, Options: options202, Risk: 118},
-	{Name: "zmore", Operands: Reads, Options: options202, Risk: 118},
-	{Name: "bzless", Operands: Reads, Options: options202, Risk: 118},
-	{Name: "xzless", Operands: Reads, Options: options202, Risk: 118},
+	{Name: "zless", Operands: Reads, Options: options202, Risk: 119},
+	{Name: "zmore", Operands: Reads, Options: options202, Risk: 119},
+	{Name: "bzless", Operands: Reads, Options: options202, Risk: 119},
+	{Name: "xzless", Operands: Reads, Options: options202, Risk: 119},
 	{Name: "zmodload", Operands: Unread, Options: options1740, Facts: InShell},
-	{Name: "zpool", Operands: Unread, Risk: 230},
+	{Name: "zpool", Operands: Unread, Risk: 231},
 	{Name: "zstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
 	{Name: "unzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
 	{Name: "zstdmt", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
 	{Name: "pzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 231, Also: also1744, Facts: Outside},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 232, Also: also1744, Facts: Outside},
 }
 
 var registries = [...]Registry{
@@ -10077,9 +10081,9 @@ var also81 = []Alias{
 }
 
 var options82 = []Option{
-	{Names: names{"--debug"}},
+	{Names: names{"--debug"}, Effect: EffUnproven},
 	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--no-verify-ssl"}},
+	{Names: names{"--no-verify-ssl"}, Effect: EffUnproven},
 	{Names: names{"--no-paginate"}},
 	{Names: names{"--output"}, Value: Required},
 	{Names: names{"--query"}, Value: Required},
@@ -12353,7 +12357,7 @@ var options222 = []Option{
 	{Names: names{"--format-version"}, Value: Required},
 	{Names: names{"--filter-platform"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
-	{Names: names{"--registry"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--output-path", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--html"}},
@@ -27099,7 +27103,7 @@ var options1066 = []Option{
 	{Names: names{"--resource-version"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1067 = []Option{
@@ -27134,7 +27138,7 @@ var options1068 = []Option{
 	{Names: names{"--server-side"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--subresource"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--wait"}},
@@ -27166,14 +27170,14 @@ var options1071 = []Option{
 	{Names: names{"--remove-extra-permissions"}},
 	{Names: names{"--remove-extra-subjects"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1072 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1073 = []Program{
@@ -27196,7 +27200,7 @@ var options1074 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1075 = []Option{
@@ -27207,7 +27211,7 @@ var options1075 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1076 = []Program{
@@ -27223,7 +27227,7 @@ var options1077 = []Option{
 	{Names: names{"--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1078 = []Program{
@@ -27275,7 +27279,7 @@ var options1084 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--raw"}, Effect: EffUnproven},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1085 = []Program{
@@ -27320,7 +27324,7 @@ var options1088 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--windows-line-endings"}},
 }
@@ -27336,7 +27340,7 @@ var options1089 = []Option{
 	{Names: names{"--resource-name"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--verb"}, Value: Required},
 }
@@ -27351,7 +27355,7 @@ var options1090 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--serviceaccount"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27366,7 +27370,7 @@ var options1091 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27380,7 +27384,7 @@ var options1092 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--schedule"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27394,7 +27398,7 @@ var options1093 = []Option{
 	{Names: names{"-r", "--replicas"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27409,7 +27413,7 @@ var options1094 = []Option{
 	{Names: names{"--rule"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27422,7 +27426,7 @@ var options1095 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27433,7 +27437,7 @@ var options1096 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27447,7 +27451,7 @@ var options1097 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27461,7 +27465,7 @@ var options1098 = []Option{
 	{Names: names{"--preemption-policy"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--value"}, Value: Required},
 }
@@ -27475,7 +27479,7 @@ var options1099 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--scopes"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27488,7 +27492,7 @@ var options1100 = []Option{
 	{Names: names{"--resource-name"}, Value: Required},
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--verb"}, Value: Required},
 }
@@ -27504,7 +27508,7 @@ var options1101 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--serviceaccount"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -27531,7 +27535,7 @@ var options1103 = []Option{
 	{Names: names{"--duration"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1104 = []Program{
@@ -27651,7 +27655,7 @@ var options1110 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--subresource"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--windows-line-endings"}},
 }
@@ -27664,7 +27668,7 @@ var options1111 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"-w", "--watch"}},
 }
@@ -27706,7 +27710,7 @@ var options1114 = []Option{
 	{Names: names{"--session-affinity"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--target-port"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--type"}, Value: Required},
 }
 
@@ -27731,7 +27735,7 @@ var options1115 = []Option{
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--sort-by"}, Value: Required},
 	{Names: names{"--subresource"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"-w", "--watch"}},
 	{Names: names{"--watch-only"}},
 }
@@ -27785,7 +27789,7 @@ var options1118 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--subresource"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--type"}, Value: Required},
 }
 
@@ -27833,7 +27837,7 @@ var options1123 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--subresource"}, Value: Required},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--validate"}, Value: Required},
 	{Names: names{"--wait"}},
@@ -27848,7 +27852,7 @@ var options1124 = []Option{
 	{Names: names{"--revision"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1125 = []Option{
@@ -27860,7 +27864,7 @@ var options1125 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1126 = []Option{
@@ -27882,7 +27886,7 @@ var options1127 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
@@ -27926,7 +27930,7 @@ var options1129 = []Option{
 	{Names: names{"--save-config"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"-i", "--stdin"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"-t", "--tty"}},
 	{Names: names{"--wait"}},
@@ -27945,7 +27949,7 @@ var options1130 = []Option{
 	{Names: names{"--resource-version"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--timeout"}, Value: Required},
 }
 
@@ -27969,7 +27973,7 @@ var options1131 = []Option{
 	{Names: names{"--resolve"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1132 = []Option{
@@ -27984,7 +27988,7 @@ var options1132 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1133 = []Option{
@@ -28002,7 +28006,7 @@ var options1133 = []Option{
 	{Names: names{"--requests"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1134 = []Option{
@@ -28016,7 +28020,7 @@ var options1134 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--resource-version"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1135 = []Option{
@@ -28030,7 +28034,7 @@ var options1135 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var options1136 = []Option{
@@ -28047,7 +28051,7 @@ var options1136 = []Option{
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--serviceaccount"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
 var subs1137 = []Program{
@@ -28068,7 +28072,7 @@ var options1138 = []Option{
 	{Names: names{"--overwrite"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--validate"}, Value: Required},
 }
 
@@ -28113,7 +28117,7 @@ var options1143 = []Option{
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
-	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 	{Names: names{"--timeout"}, Value: Required},
 }
 

@@ -23,7 +23,7 @@ func TestPrints(t *testing.T) {
 		// These run, load or install something before they print, or do not print.
 		"mix --help": false, "vagrant --help": false, "vagrant up --help": false, "hg --version": false, "fish --help": false, "erl --version": false,
 		"cargo +nightly-2020-01-01 --version": false, "cargo +nightly -V": false, "cargo +nightly help": false, "npm help install": false,
-		"dtach -v": false, "zellij -v": false, "pwndbg -v": false, "rr -v": false, "runghc -V": false, "duckdb -version": false, "ip -h": false,
+		"dtach -v": false, "zellij -v": false, "pwndbg -v": false, "rr -v": false, "runghc -V": false, "gdb -v": false, "apt-cache gencaches": false, "ffprobe tcp:h.example:80": false, "duckdb -version": false, "ip -h": false,
 	} {
 		facts := shell.Analyze(line, shell.Options{Dir: "/w", Workspace: "/w", Home: "/home/dev"})
 		worst := Safe
