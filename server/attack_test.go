@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -66,7 +67,8 @@ func TestCredentials(t *testing.T) {
 	}
 	for name, tt := range map[string]string{
 		"none": "", "garbage": "x", "its ID alone": "awt_" + id + "_", "another's secret": good[:len(good)-1] + "x",
-		"expired": secret, "a code": code, "longer": good + "a", "a browser's": strings.Replace(good, "awt_t", "awb_b", 1),
+		"expired": secret, "a code's text": strings.ReplaceAll(code, "-", ""), "longer": good + "a", "a browser's": strings.Replace(good, "awt_p", "awt_b", 1),
+		"of an earlier version": strings.Replace(good, "awt_p", "awt_t", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
@@ -74,6 +76,8 @@ func TestCredentials(t *testing.T) {
 		})
 	}
 	h.want(h.do("GET", "/api/me", "", "", "Authorization", "Basic "+good), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me", "", "", "Authorization", "Bearer "+good), 401, "unauthorized") // without TLS
+	h.want(h.do("GET", "/api/me", code, ""), 403, "insufficient_permissions")
 	h.want(h.do("GET", "/api/me?token="+good, "", ""), 400, "bad_request")
 	h.want(h.do("GET", "/api/me", good, ""), 200, "")
 }
@@ -111,7 +115,7 @@ func TestRevoked(t *testing.T) {
 // TestUnchecked: while the store says nothing of credentials, nobody is let in by what
 // it said long ago.
 func TestUnchecked(t *testing.T) {
-	c := newCredentials(open(t))
+	c := newCredentials(open(t), "now")
 	tok, secret, err := Mint(RolePerson, "", "ann", time.Now(), time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,41 +130,40 @@ func TestUnchecked(t *testing.T) {
 	}
 }
 
-// TestPairing: a code lets one browser in, whose cookie alone is worth nothing.
+// TestPairing: a code lets one browser in, by the key that the browser made, and does
+// nothing else.
 func TestPairing(t *testing.T) {
 	h := listen(t, Options{})
 	code := h.pairCode("ann")
-	h.want(h.do("POST", "/api/pair", "", `{"code":"aaaa-bbbb-cccc-dddd"}`), 401, "unauthorized")
-	r := h.do("POST", "/api/pair", "", `{"code":"`+strings.ToUpper(code)+`"}`)
-	h.want(r, 200, "")
-	h.want(h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`), 401, "unauthorized") // used
-	cookies := (&http.Response{Header: r.header}).Cookies()
-	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
-		t.Fatalf("%v", cookies)
-	}
+	secret := signed.Prefix + browser + signed.CodeKey(code).ID[1:] + "-" + h.credentials.instance + "_" + random(32)
+	h.want(h.do("POST", "/api/pair", "aaaa-bbbb-cccc-dddd", pairBody(secret)), 401, "unauthorized")
+	h.want(h.do("POST", "/api/pair", "", pairBody(secret)), 401, "unauthorized")
+	h.want(h.do("POST", "/api/pair", code, `{"key":"AAAA"}`), 400, "bad_request")
+	h.want(h.do("GET", "/api/approvals", code, ""), 403, "insufficient_permissions")
+	ann, _ := h.token(RolePerson, "", "ann")
+	h.want(h.do("POST", "/api/pair", ann, pairBody(secret)), 403, "insufficient_permissions")
+	h.want(h.do("GET", "/api/me", secret, ""), 401, "unauthorized") // not yet
 	var me identity
-	if err := json.Unmarshal([]byte(r.body), &me); err != nil || me.Name != "ann" || me.CSRF == "" {
-		t.Fatalf("%v, %v", me, err)
+	if r := h.do("POST", "/api/pair", strings.ToUpper(code), pairBody(secret)); json.Unmarshal([]byte(r.body), &me) != nil || me.Name != "ann" || me.ID != signed.TokenKey(secret).ID {
+		t.Fatalf("%+v", r)
 	}
-	cookie := cookies[0].Name + "=" + cookies[0].Value
-	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie), 401, "unauthorized")
-	h.want(h.do("GET", "/api/me", "", "", pageHeader, me.CSRF), 401, "unauthorized")
-	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie, pageHeader, me.CSRF+"x"), 401, "unauthorized")
-	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie, pageHeader, me.CSRF), 200, "")
-	h.want(h.do("GET", "/api/me", cookies[0].Value, ""), 401, "unauthorized") // a cookie is no bearer's
-	protocol := []string{"Cookie", cookie, "Upgrade", "websocket", websocketList, "agent-wrapper, " + pageProtocol + me.CSRF}
-	h.want(h.do("GET", "/api/me", "", "", protocol...), 401, "unauthorized") // without an origin
-	h.want(h.do("GET", "/api/me", "", "", append(protocol, "Origin", h.url)...), 200, "")
+	h.want(h.do("POST", "/api/pair", code, pairBody(secret)), 401, "unauthorized") // used
+	h.want(h.do("GET", "/api/me", secret, ""), 200, "")
+	h.want(h.do("GET", "/api/me", secret+"x", ""), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me", "", "", "Authorization", "Bearer "+secret), 401, "unauthorized")
 }
 
 // TestPairingOnce: of several browsers with one code, one is let in.
 func TestPairingOnce(t *testing.T) {
 	h := listen(t, Options{})
-	code := h.pairCode("ann")
+	by, err := h.credentials.claimed(t.Context(), signed.CodeKey(h.pairCode("ann")).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	paired := make(chan bool)
-	for range 8 {
+	for i := range 8 {
 		go func() {
-			_, _, _, err := h.credentials.pair(t.Context(), code)
+			_, err := h.credentials.pair(t.Context(), by, signed.Public{byte(i)})
 			paired <- err == nil
 		}()
 	}
@@ -178,13 +181,13 @@ func TestPairingOnce(t *testing.T) {
 // TestBodies: what is too long, no JSON, ambiguous or unknown changes nothing.
 func TestBodies(t *testing.T) {
 	h := listen(t, Options{})
-	long := `{"code":"` + strings.Repeat("a", maxBody) + `"}`
-	h.want(h.do("POST", "/api/pair", "", long), 413, "body_too_large")
-	h.want(h.do("POST", "/api/pair", "", `{"code":"a","code":"b"}`), 400, "bad_request")
-	h.want(h.do("POST", "/api/pair", "", `{"Code":"a"}`), 400, "bad_request")
-	h.want(h.do("POST", "/api/pair", "", `{"code":"a"} {}`), 400, "bad_request")
-	h.want(h.do("POST", "/api/pair", "", `code=a`, "Content-Type", "text/plain"), 415, "not_json")
-	r, err := http.NewRequestWithContext(t.Context(), "POST", h.url+"/api/pair", strings.NewReader(`{"code":"a"}`))
+	long := `{"id":"` + strings.Repeat("a", maxBody) + `"}`
+	h.want(h.do("POST", signed.HelloPath, "", long), 413, "body_too_large")
+	h.want(h.do("POST", signed.HelloPath, "", `{"id":"a","id":"b"}`), 400, "bad_request")
+	h.want(h.do("POST", signed.HelloPath, "", `{"Id":"a"}`), 400, "bad_request")
+	h.want(h.do("POST", signed.HelloPath, "", `{"id":"a"} {}`), 400, "bad_request")
+	h.want(h.do("POST", signed.HelloPath, "", `id=a`, "Content-Type", "text/plain"), 415, "not_json")
+	r, err := http.NewRequestWithContext(t.Context(), "POST", h.url+signed.HelloPath, strings.NewReader(`{"id":"a"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +223,7 @@ func TestIdleConnections(t *testing.T) {
 	const many = 4200
 	p := listenWith(t, Options{}, sendTimes{header: time.Hour, body: time.Hour})
 	ann, _ := p.token(RolePerson, "", "ann")
-	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute} // has one connection
+	client := &http.Client{Transport: &signed.Transport{Key: keyOf(ann), Base: &http.Transport{}}, Timeout: time.Minute} // has one connection
 	defer client.CloseIdleConnections()
 	ask := func(path string) (status int, reused bool) {
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
@@ -228,7 +231,6 @@ func TestIdleConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+ann)
 		res, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -270,7 +272,7 @@ func TestSlowClients(t *testing.T) {
 	address := strings.TrimPrefix(h.url, "http://")
 	for name, begin := range map[string]string{
 		"header": "GET /healthz HTTP/1.1\r\nHost: " + address + "\r\nX-A: ",
-		"body": "POST /api/pair HTTP/1.1\r\nHost: " + address + "\r\nAuthorization: Bearer " + secret +
+		"body": "POST /api/approvals/x/withdraw HTTP/1.1\r\nHost: " + address + "\r\nAuthorization: " + h.authorization("POST", "/api/approvals/x/withdraw", secret) +
 			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
 		"body of a stranger": "POST /api/decisions HTTP/1.1\r\nHost: " + address + "\r\nContent-Length: 1000\r\n\r\n{",
 		"body for nobody":    "POST /nothing HTTP/1.1\r\nHost: " + address + "\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n",
@@ -338,7 +340,7 @@ func TestRates(t *testing.T) {
 	}
 	h.want(h.do("GET", "/api/me", bob, ""), 200, "")
 	for range 3 * failureRate {
-		last = h.do("GET", "/api/me", "awt_x", "").status
+		last = h.do("GET", "/api/me", "awt_x_y", "").status
 	}
 	if last != 429 {
 		t.Errorf("a guesser: %d", last)
@@ -354,12 +356,14 @@ func TestNoSecretsInLogs(t *testing.T) {
 	h.do("GET", "/api/tokens", secret, "") // not its to see: logged
 	h.do("GET", "/api/me?token="+secret, "", "")
 	h.do("GET", "/api/"+secret, "", "")
-	r := h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`)
 	h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`)
+	h.do("POST", "/api/pair", code, `{"key":"AAAA"}`)
+	browser := h.paired("ben")
+	h.do("GET", "/api/me", "", "", "Authorization", "Bearer "+browser)
 	if !strings.Contains(h.logs.text(), "SECURITY") {
 		t.Error("nothing was logged")
 	}
-	for _, hidden := range []string{secret, secret[20:], code, r.header.Get("Set-Cookie")} {
+	for _, hidden := range []string{secret, secret[20:], code, strings.ReplaceAll(code, "-", ""), browser, browser[30:]} {
 		if strings.Contains(h.logs.text(), hidden) {
 			t.Errorf("%s stands in the log:\n%s", hidden, h.logs.text())
 		}

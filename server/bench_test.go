@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 )
 
 // BenchmarkDecisions measures POST /api/decisions with a recorded decision beside a
@@ -88,7 +89,11 @@ func processor(b *testing.B) time.Duration {
 // requests does n requests by 64 clients and returns how long that took.
 func requests(b *testing.B, url, secret, body string, n int) took {
 	const clients = 64
-	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	var transport http.RoundTripper = &http.Transport{MaxIdleConnsPerHost: clients}
+	if key := keyOf(secret); key != nil {
+		transport = &signed.Transport{Key: key, Base: transport}
+	}
+	web := &http.Client{Transport: transport}
 	defer web.CloseIdleConnections()
 	failed := make(chan string, clients)
 	next := make(chan bool)
@@ -97,7 +102,7 @@ func requests(b *testing.B, url, secret, body string, n int) took {
 		go func() {
 			why := ""
 			for range next {
-				if err := one(web, url, secret, body); err != "" {
+				if err := one(web, url, body); err != "" {
 					why = err
 				}
 			}
@@ -117,13 +122,12 @@ func requests(b *testing.B, url, secret, body string, n int) took {
 }
 
 // one does a request and says what was wrong with the answer.
-func one(web *http.Client, url, secret, body string) string {
+func one(web *http.Client, url, body string) string {
 	r, err := http.NewRequest("POST", url, strings.NewReader(body))
 	if err != nil {
 		return err.Error()
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+secret)
 	resp, err := web.Do(r)
 	if err != nil {
 		return err.Error()

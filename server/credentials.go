@@ -2,14 +2,15 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -17,7 +18,16 @@ import (
 var (
 	errNoCredential = errors.New("the token is missing, unknown, revoked or expired: create another with agent-wrapper serve token create")
 	errUnchecked    = errors.New("credentials cannot be checked now: try again later")
+
+	errOld      = unauthorized("this token is from an earlier version, which sent it unprotected, so it no longer counts: create another with agent-wrapper serve token create")
+	errEnded    = fail(http.StatusUnauthorized, "server_restarted", "the server was started again, which signs browsers out: open the link that it printed, or create a code with agent-wrapper serve token create --role person --name NAME --browser")
+	errUnsigned = unauthorized("tokens are not accepted over plain HTTP: sign the request (docs/reference/api.md), or use agent-wrapper approvals")
+	errStale    = unauthorized("the signature is for another time, another server or another start of this one: send POST " + signed.HelloPath + " and sign again")
+	errReplayed = unauthorized("this request was sent before")
 )
+
+// unauthorized returns a reason of its own why a credential does not count.
+func unauthorized(why string) error { return fail(http.StatusUnauthorized, "unauthorized", "%s", why) }
 
 // errRevoked is why a request ends before it is done.
 var errRevoked = errors.New("the credential was revoked or has expired")
@@ -31,9 +41,12 @@ const (
 
 // credentials knows who may do requests, as the store had it at the last look.
 type credentials struct {
-	store store.Store
-	known atomic.Pointer[look]
-	looks *limiter // for credentials that were unknown
+	store    store.Store
+	instance string // of the server: what lets browsers in ends with it
+	began    time.Time
+	known    atomic.Pointer[look]
+	looks    *limiter // for credentials that were unknown
+	seen     replays
 
 	looking chan struct{} // has an element while the store is asked
 
@@ -53,8 +66,8 @@ type hold struct {
 	end context.CancelCauseFunc
 }
 
-func newCredentials(s store.Store) *credentials {
-	return &credentials{store: s, looks: newLimiter(10), looking: make(chan struct{}, 1), held: map[*hold]bool{}}
+func newCredentials(s store.Store, instance string) *credentials {
+	return &credentials{store: s, instance: instance, began: time.Now(), looks: newLimiter(10), looking: make(chan struct{}, 1), held: map[*hold]bool{}}
 }
 
 // watch looks at the store until ctx ends, and has more look at what depends on it.
@@ -107,10 +120,23 @@ func (c *credentials) find(id string) (*store.Token, error) {
 	switch {
 	case known == nil || now.Sub(known.at) > maxAge:
 		return nil, errUnchecked
-	case known.tokens[id] == nil || !valid(known.tokens[id], now):
+	case known.tokens[id] == nil || !c.valid(known.tokens[id], now):
 		return nil, errNoCredential
 	}
 	return known.tokens[id], nil
+}
+
+// valid reports whether a credential counts at a time, at this server.
+func (c *credentials) valid(t *store.Token, now time.Time) bool {
+	switch kindOf(t.ID) {
+	case kindOld:
+		return false
+	case kindBrowser, kindCode:
+		if !strings.HasSuffix(t.ID, "-"+c.instance) {
+			return false
+		}
+	}
+	return t.Revoked.IsZero() && (t.Expires.IsZero() || now.Before(t.Expires))
 }
 
 // counts reports whether a credential is not known as revoked or expired.
@@ -142,62 +168,103 @@ func (c *credentials) looked() {
 	<-c.looking
 }
 
-// bearer returns the credential with a program's secret.
-func (c *credentials) bearer(ctx context.Context, secret string) (*store.Token, error) {
-	return c.proved(ctx, idOf(bearer, secret), sha256.Sum256([]byte(secret)))
-}
+// clock returns the time for stamps. It only goes forward, also if somebody sets the clock
+// of the machine back: then what was sent once would count again.
+func (c *credentials) clock() time.Time { return c.began.Add(time.Since(c.began)) }
 
-// browser returns the credential of a browser's two halves.
-func (c *credentials) browser(ctx context.Context, cookie, page string) (*store.Token, error) {
-	return c.proved(ctx, idOf(browser, cookie), hashBrowser(cookie, page))
-}
-
-func (c *credentials) proved(ctx context.Context, id string, hash [sha256.Size]byte) (*store.Token, error) {
-	if id == "" {
-		return nil, errNoCredential
+// claimed returns the credential that a request names, with the reason why it does not
+// count.
+func (c *credentials) claimed(ctx context.Context, id string) (*store.Token, error) {
+	if strings.HasPrefix(id, code) && !strings.Contains(id, "-") {
+		id += "-" + c.instance // who types a code does not know of which server it is
 	}
 	t, err := c.findNew(ctx, id)
+	switch kind := kindOf(id); {
+	case !errors.Is(err, errNoCredential):
+		return t, err
+	case kind == kindOld:
+		return nil, errOld
+	case kind == kindBrowser && !strings.HasSuffix(id, "-"+c.instance) && c.known.Load().tokens[id] != nil:
+		return nil, errEnded
+	}
+	return nil, err
+}
+
+// greet proves to the owner of a credential that this is the server.
+func (c *credentials) greet(ctx context.Context, host string, h *signed.Hello) (signed.Greeting, error) {
+	if !signed.ValidNonce(h.Nonce) {
+		return signed.Greeting{}, fail(http.StatusBadRequest, "bad_request", "nonce: send 16 random bytes in base64url, without padding")
+	}
+	t, err := c.claimed(ctx, h.ID)
+	if err != nil {
+		return signed.Greeting{}, err
+	}
+	g := signed.Greeting{Instance: c.instance, Time: signed.At(c.clock())}
+	g.Proof = g.Greet(t.Hash, host, h.Nonce)
+	return g, nil
+}
+
+// signer returns the credential that signed a request, which counts once.
+func (c *credentials) signer(ctx context.Context, s *signed.Stamp, r signed.Request) (*store.Token, error) {
+	t, err := c.claimed(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
-	if subtle.ConstantTimeCompare(t.Hash[:], hash[:]) != 1 {
+	now := c.clock()
+	switch {
+	case s.Instance != c.instance:
+		return nil, errStale
+	case !s.By(t.Hash, r):
+		return nil, errNoCredential
+	case !timely(s, now):
+		return nil, errStale
+	}
+	return t, c.seen.add(t.ID, s.Nonce, now)
+}
+
+// bearer returns the credential with a program's secret. It is for connections with TLS.
+func (c *credentials) bearer(ctx context.Context, secret string) (*store.Token, error) {
+	key := signed.TokenKey(secret)
+	if key == nil {
+		return nil, errNoCredential
+	}
+	t, err := c.claimed(ctx, key.ID)
+	if err != nil {
+		return nil, err
+	}
+	if given := key.Public(); subtle.ConstantTimeCompare(t.Hash[:], given[:]) != 1 {
 		return nil, errNoCredential
 	}
 	return t, nil
 }
 
-// pair uses up a one-time code and returns the credential of the browser that it lets
-// in, with its halves.
-func (c *credentials) pair(ctx context.Context, text string) (t store.Token, cookie, page string, err error) {
-	if err := c.look(ctx); err != nil {
-		return t, "", "", errUnchecked
-	}
-	by := c.coded(hashCode(text))
-	if by == nil {
-		return t, "", "", errNoCredential
-	}
-	t, cookie, page = mintBrowser(by, time.Now())
+// pair uses up a one-time code, and returns the credential of the browser that it lets in.
+func (c *credentials) pair(ctx context.Context, by *store.Token, key signed.Public) (store.Token, error) {
+	t := newBrowser(by, key, time.Now())
 	switch err := c.store.CreateToken(ctx, t); {
 	case errors.Is(err, store.ErrExists): // another browser was first
-		return t, "", "", errNoCredential
+		return t, errNoCredential
 	case err != nil:
-		return t, "", "", errUnchecked
+		return t, errUnchecked
 	}
 	// If this fails, the code expires; it lets nobody in any more.
 	_ = c.store.RevokeToken(ctx, by.ID, time.Now())
-	return t, cookie, page, c.look(ctx)
+	return t, c.look(ctx)
 }
 
-// coded returns the credential of a code that counts, nil if there is none. It compares
-// all of them.
-func (c *credentials) coded(hash [sha256.Size]byte) (found *store.Token) {
-	now := time.Now()
-	for id, t := range c.known.Load().tokens {
-		if strings.HasPrefix(id, code) && subtle.ConstantTimeCompare(t.Hash[:], hash[:]) == 1 && valid(t, now) {
-			found = t
+// endOld revokes what does not count any more: the credentials of earlier versions, and
+// what let browsers in at an earlier instance of this server.
+func (c *credentials) endOld(ctx context.Context, instance string) error {
+	all, err := c.store.Tokens(ctx)
+	for i := range all {
+		t := &all[i]
+		browsers := kindOf(t.ID) == kindBrowser || kindOf(t.ID) == kindCode
+		_, of, _ := strings.Cut(t.ID, "-")
+		if t.Revoked.IsZero() && (kindOf(t.ID) == kindOld || browsers && (of == "" || of == instance)) {
+			err = errors.Join(err, c.store.RevokeToken(ctx, t.ID, time.Now()))
 		}
 	}
-	return found
+	return err
 }
 
 // revoke ends a credential, and what it has open. The error is store.ErrUnknown if

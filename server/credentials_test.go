@@ -36,7 +36,7 @@ func TestNewCredential(t *testing.T) {
 		open := make(chan struct{})
 		close(open)
 		g := &gated{gate: open}
-		c := newCredentials(g)
+		c := newCredentials(g, "now")
 		if err := c.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,12 @@
 //   - Who asks, answers or takes over is the owner of the credential, whatever a body
 //     says. The credential of an agent never approves, interrupts, releases, or sees
 //     what belongs to another.
-//   - Only the hash of a credential is kept. One that is revoked or has expired ends
-//     its open requests and streams, within a second.
-//   - A browser is let in by a one-time code. Its cookie alone is worth nothing: every
-//     request also carries what only a page of the same origin can read.
+//   - No secret is sent: requests are signed, count once, and are answered with a proof
+//     that this is the server, see package signed. Only the public half of a credential's
+//     key is kept. One that is revoked or has expired ends its open requests and streams,
+//     within a second.
+//   - A browser is let in by a one-time code. What lets it in ends with the server, since
+//     another program may serve the same origin after that.
 //   - A request whose Host or Origin is not the server's own is refused, so that no
 //     other page reaches it, also by a name that resolves to it.
 //

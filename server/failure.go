@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -86,7 +87,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.Error("a request failed", "method", r.Method, "path", cmp.Or(r.Pattern, r.URL.Path), "error", err.Error())
 	}
 	if f.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="agent-wrapper"`)
+		w.Header().Set("WWW-Authenticate", signed.Scheme+` realm="agent-wrapper"`)
 	}
 	if f.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")

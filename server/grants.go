@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +65,7 @@ func (c *credentials) person(name string) bool {
 		return false
 	}
 	for _, t := range known.tokens {
-		if t.Name == name && t.Role != RoleAgent && !strings.HasPrefix(t.ID, code) && valid(t, time.Now()) {
+		if t.Name == name && t.Role != RoleAgent && kindOf(t.ID) != kindCode && c.valid(t, time.Now()) {
 			return true
 		}
 	}

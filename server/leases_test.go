@@ -81,8 +81,7 @@ func (p *parties) askFor(ctx context.Context, id string) {
 		p.t.Error(err)
 		return
 	}
-	r.Header.Set("Authorization", "Bearer "+p.agent)
-	if resp, err := http.DefaultClient.Do(r); err == nil {
+	if resp, err := p.web(p.agent).Do(r); err == nil {
 		_ = resp.Body.Close()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 )
 
@@ -35,8 +36,8 @@ func describe(all []route) []byte {
 		"components": schema{
 			"schemas": d.schemas,
 			"securitySchemes": schema{
-				"token":   schema{"type": "http", "scheme": "bearer"},
-				"browser": schema{"type": "apiKey", "in": "header", "name": pageHeader, "description": "sent together with the cookie from POST /api/pair"},
+				"signed": schema{"type": "http", "scheme": strings.ToLower(signed.Scheme), "description": "a signature; docs/reference/api.md says of what"},
+				"token":  schema{"type": "http", "scheme": "bearer", "description": "only if the server itself has TLS"},
 			},
 		},
 	}, "", "  ")
@@ -53,7 +54,7 @@ type describer struct{ schemas schema }
 func (d *describer) operation(rt *route) schema {
 	op := schema{"summary": rt.about, "responses": d.responses(rt)}
 	if rt.access != anyone {
-		op["security"] = []schema{{"token": []string{}}, {"browser": []string{}}}
+		op["security"] = []schema{{"signed": []string{}}, {"token": []string{}}}
 		op["x-roles"] = rt.access.names()
 	}
 	var params []schema
@@ -119,7 +120,7 @@ func (a access) names() (names []string) {
 	for _, role := range []struct {
 		bit  access
 		name string
-	}{{agents, RoleAgent}, {people, RolePerson}, {people | admins, RoleAdmin}} {
+	}{{agents, RoleAgent}, {people, RolePerson}, {people | admins, RoleAdmin}, {codes, "code"}} {
 		if a&role.bit != 0 {
 			names = append(names, role.name)
 		}

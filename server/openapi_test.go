@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 )
 
 // TestOpenAPI: the description is the routes' own, and every reference in it leads
@@ -84,7 +85,7 @@ func table(all []route) string {
 
 // TestRoutes: no route is open by mistake, and every credential has a role.
 func TestRoutes(t *testing.T) {
-	open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true, "/api/pair": true}
+	open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true, signed.HelloPath: true}
 	for _, rt := range routes() {
 		if (rt.access == anyone) != open[rt.path] {
 			t.Errorf("%s %s: access %v", rt.method, rt.path, rt.access.names())

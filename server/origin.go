@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -62,56 +63,50 @@ func lower(names []string) (out []string) {
 	return out
 }
 
-// The names of a browser's two halves. The cookie's ends with the port, since browsers
-// send it to every port of the host and keep one of each name. It begins with __Host-
-// where browsers demand https of that.
-const (
-	cookieName    = "agent-wrapper-"
-	pageHeader    = "X-CSRF-Token"
-	pageProtocol  = "agent-wrapper.csrf." // with the page's half: for a WebSocket, which has no such header
-	websocketList = "Sec-WebSocket-Protocol"
-)
+// websocketList is the header by which a page, which cannot set Authorization for a
+// WebSocket, sends its stamp.
+const websocketList = "Sec-WebSocket-Protocol"
 
-func (s *Server) cookieName() string {
-	if s.options.TLS {
-		return "__Host-" + cookieName + s.port
+// identify returns the credential of a request, and what was signed, unless a program gave
+// its secret, which is for connections with TLS only.
+func (s *Server) identify(r *http.Request) (*store.Token, *signed.Stamp, error) {
+	text, bearer, err := stampOf(r)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case bearer && !s.options.TLS:
+		return nil, nil, errUnsigned
+	case bearer:
+		t, err := s.credentials.bearer(r.Context(), text)
+		return t, nil, err
 	}
-	return cookieName + s.port
+	stamp, ok := signed.Parse(text)
+	if !ok {
+		return nil, nil, errNoCredential
+	}
+	t, err := s.credentials.signer(r.Context(), stamp, signed.Request{Method: r.Method, Host: r.Host, URI: r.RequestURI})
+	return t, stamp, err
 }
 
-// identify returns the credential of a request.
-func (s *Server) identify(r *http.Request) (*store.Token, error) {
-	if given := r.Header.Values("Authorization"); len(given) > 0 {
-		scheme, secret, _ := strings.Cut(given[0], " ")
-		if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") {
-			return nil, errNoCredential
-		}
-		return s.credentials.bearer(r.Context(), secret)
-	}
-	cookie, err := r.Cookie(s.cookieName())
-	page := pageHalf(r)
-	if err != nil || page == "" {
-		return nil, errNoCredential
-	}
-	if r.Header.Get("Upgrade") != "" && r.Header.Get("Origin") == "" {
-		return nil, errNoCredential
-	}
-	return s.credentials.browser(r.Context(), cookie.Value, page)
-}
-
-// pageHalf returns the half of a browser's credential that its page has.
-func pageHalf(r *http.Request) string {
-	if half := r.Header.Get(pageHeader); half != "" {
-		return half
-	}
+// stampOf returns the text of a request's stamp, or the secret of a bearer.
+func stampOf(r *http.Request) (text string, bearer bool, err error) {
+	given := r.Header.Values("Authorization")
 	for _, list := range r.Header.Values(websocketList) {
 		for name := range strings.SplitSeq(list, ",") {
-			if half, ok := strings.CutPrefix(strings.TrimSpace(name), pageProtocol); ok {
-				return half
+			if stamp, ok := strings.CutPrefix(strings.TrimSpace(name), signed.Protocol); ok {
+				given = append(given, signed.Scheme+" "+stamp)
 			}
 		}
 	}
-	return ""
+	if len(given) != 1 {
+		return "", false, errNoCredential
+	}
+	scheme, text, _ := strings.Cut(given[0], " ")
+	bearer = strings.EqualFold(scheme, "Bearer")
+	if !bearer && !strings.EqualFold(scheme, signed.Scheme) {
+		return "", false, errNoCredential
+	}
+	return text, bearer, nil
 }
 
 // address returns the address that a request comes from.

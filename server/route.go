@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -22,6 +23,7 @@ const (
 	agents access = 1 << iota
 	people        // and administrators
 	admins
+	codes             // that let one browser in
 	anyone access = 0 // no credential is needed
 )
 
@@ -47,7 +49,8 @@ type param struct{ name, about string }
 // call is a request. Its context ends with the credential.
 type call struct {
 	*http.Request
-	who *store.Token // nil on routes for anyone
+	who   *store.Token  // nil on routes for anyone
+	stamp *signed.Stamp // nil if it was not signed
 }
 
 // principal returns who the owner of the credential is to approvals.
@@ -63,6 +66,9 @@ func (c *call) person() bool { return c.who.Role != RoleAgent }
 
 // role returns the bit of the credential's role.
 func (c *call) role() access {
+	if kindOf(c.who.ID) == kindCode {
+		return codes
+	}
 	switch c.who.Role {
 	case RolePerson:
 		return people
@@ -134,4 +140,6 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // with returns the call with another context.
-func (c *call) with(ctx context.Context) *call { return &call{c.Request.WithContext(ctx), c.who} }
+func (c *call) with(ctx context.Context) *call {
+	return &call{c.Request.WithContext(ctx), c.who, c.stamp}
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 	"github.com/agent-wrapper/agent-wrapper/server/page"
 	"github.com/agent-wrapper/agent-wrapper/store"
@@ -27,6 +28,9 @@ type Options struct {
 	Store store.Store
 	// Name is that of this server in the store. It is the same after a restart.
 	Name string
+	// Instance is the name of this start of the server, see NewInstance, and Before that of
+	// the one before it. "" makes one up.
+	Instance, Before string
 	// Open opens an engine for one session of an agent, by the agent's name and role. The
 	// server closes it. Warn is for its Options.
 	Open func(agent, role string, warn func(string)) (*engine.Engine, error)
@@ -113,7 +117,7 @@ type sendTimes struct{ header, body time.Duration }
 // New returns a Server. The error is the store's. Close it at the end.
 func New(o Options) (*Server, error) {
 	s := &Server{
-		options: o, log: o.Log, credentials: newCredentials(o.Store),
+		options: o, log: o.Log, credentials: newCredentials(o.Store, cmp.Or(o.Instance, NewInstance())),
 		rates: newLimiter(cmp.Or(o.Rate, 500)), failures: newLimiter(failureRate),
 		mux: http.NewServeMux(), changes: newChanges(o.Store), leases: newLeases(time.Now()), trying: make(chan struct{}, 1),
 		sendTimes: sendTimes{header: 5 * time.Second, body: 10 * time.Second},
@@ -142,7 +146,7 @@ func New(o Options) (*Server, error) {
 
 // begin looks at the store, and goes on with what waits there.
 func (s *Server) begin() error {
-	if err := errors.Join(s.credentials.look(s.ctx), s.changes.begin(s.ctx), s.lookAtGrants(s.ctx)); err != nil {
+	if err := errors.Join(s.credentials.endOld(s.ctx, s.options.Before), s.credentials.look(s.ctx), s.changes.begin(s.ctx), s.lookAtGrants(s.ctx)); err != nil {
 		return err
 	}
 	s.running.Go(func() { s.credentials.watch(s.ctx, s.lookAtGrants, s.lookFailed) })
@@ -307,7 +311,7 @@ func (s *Server) serve(rt *route) http.HandlerFunc {
 		out, _ := w.(*answered)
 		done := measured()
 		defer func() { done(out.status) }()
-		c, err := s.admit(rt, r)
+		c, err := s.admit(rt, out, r)
 		if err != nil {
 			s.refuse(out, r, err)
 			return
@@ -347,18 +351,21 @@ func (s *Server) act(rt *route, w *answered, c *call) (any, error) {
 			return nil, err
 		}
 	}
+	if c.stamp != nil && c.stamp.Digest != signed.DigestOf(data) {
+		return nil, fail(http.StatusBadRequest, "other_body", "the body is not the one that was signed")
+	}
 	return rt.action.run(s, c, data)
 }
 
 // admit checks whether a request may be made.
-func (s *Server) admit(rt *route, r *http.Request) (*call, error) {
+func (s *Server) admit(rt *route, w http.ResponseWriter, r *http.Request) (*call, error) {
 	if err := rt.known(r); err != nil {
 		return nil, err
 	}
 	if rt.access == anyone {
-		return &call{r, nil}, nil
+		return &call{r, nil, nil}, nil
 	}
-	who, err := s.identify(r)
+	who, stamp, err := s.identify(r)
 	if c := connOf(r); c != nil {
 		c.admitted(err == nil)
 	}
@@ -369,7 +376,10 @@ func (s *Server) admit(rt *route, r *http.Request) (*call, error) {
 		}
 		return nil, err
 	}
-	c := &call{r, who}
+	if stamp != nil {
+		w.Header().Set(signed.ProofHeader, stamp.Proof(who.Hash, r.Host))
+	}
+	c := &call{r, who, stamp}
 	switch {
 	case !s.rates.take(who.ID, time.Now()):
 		s.metrics.refused("rate")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 	"github.com/agent-wrapper/agent-wrapper/store"
@@ -74,6 +75,8 @@ type harness struct {
 	t    testing.TB
 	url  string // http://127.0.0.1:PORT
 	logs *logs
+
+	signers *sync.Map // *http.Client, by secret
 }
 
 // logs are what was logged. They are read while the server runs.
@@ -150,7 +153,7 @@ func listen(t testing.TB, o Options) *harness {
 // listenWith is listen with other times than the server's own, if it is not zero.
 func listenWith(t testing.TB, o Options, p sendTimes) *harness {
 	t.Helper()
-	h := &harness{t: t, logs: &logs{}}
+	h := &harness{t: t, logs: &logs{}, signers: &sync.Map{}}
 	if o.Store == nil {
 		o.Store = open(t)
 	}
@@ -224,7 +227,7 @@ func (h *harness) token(role, agentRole, name string) (secret, id string) {
 // pairCode returns a code that lets a browser in.
 func (h *harness) pairCode(name string) string {
 	h.t.Helper()
-	tok, code, err := MintCode(RolePerson, name, time.Now())
+	tok, code, err := MintCode(RolePerson, name, h.credentials.instance, time.Now())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -232,6 +235,80 @@ func (h *harness) pairCode(name string) string {
 		h.t.Fatal(err)
 	}
 	return code
+}
+
+// paired lets a browser in and returns its secret, which no server knows.
+func (h *harness) paired(name string) (secret string) {
+	h.t.Helper()
+	code := h.pairCode(name)
+	secret = signed.Prefix + browser + signed.CodeKey(code).ID[len(code[:1]):] + "-" + h.credentials.instance + "_" + random(32)
+	h.want(h.do("POST", "/api/pair", code, pairBody(secret)), 200, "")
+	return secret
+}
+
+// pairBody returns the body with which a browser with a secret is paired.
+func pairBody(secret string) string {
+	key := signed.TokenKey(secret).Public()
+	text, _ := json.Marshal(pairing{key[:]})
+	return string(text)
+}
+
+// keyOf returns the key of a secret, nil if it is none.
+func keyOf(secret string) *signed.Key {
+	if strings.Count(secret, "-") == 3 {
+		return signed.CodeKey(secret)
+	}
+	return signed.TokenKey(secret)
+}
+
+// web returns the client of the owner of a secret. One that makes no key is sent as a
+// bearer's.
+func (h *harness) web(secret string) *http.Client {
+	if c, ok := h.signers.Load(secret); ok {
+		return c.(*http.Client)
+	}
+	c := &http.Client{}
+	if key := keyOf(secret); key != nil {
+		c.Transport = blind{h, key}
+	}
+	h.signers.Store(secret, c)
+	return c
+}
+
+// blind signs requests for a server without asking who it is, as an attacker does.
+type blind struct {
+	h   *harness
+	key *signed.Key
+}
+
+func (b blind) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.GetBody != nil {
+		again, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		if body, err = io.ReadAll(again); err != nil {
+			return nil, err
+		}
+	}
+	host := r.URL.Host
+	if r.Host != "" {
+		host = r.Host
+	}
+	q := r.Clone(r.Context())
+	q.Header.Set("Authorization", b.h.stamp(b.key, signed.Request{Method: r.Method, Host: host, URI: r.URL.RequestURI()}, body))
+	return http.DefaultTransport.RoundTrip(q)
+}
+
+func (h *harness) stamp(key *signed.Key, r signed.Request, body []byte) string {
+	s := signed.Stamp{Instance: h.credentials.instance, Time: signed.At(time.Now()), Nonce: signed.NewNonce(), Digest: signed.DigestOf(body)}
+	return signed.Scheme + " " + key.Sign(r, s)
+}
+
+// authorization returns the header of a request without a body.
+func (h *harness) authorization(method, uri, secret string) string {
+	return h.stamp(keyOf(secret), signed.Request{Method: method, Host: strings.TrimPrefix(h.url, "http://"), URI: uri}, nil)
 }
 
 // reply is an answer to a request.
@@ -255,7 +332,7 @@ func (h *harness) do(method, path, secret, body string, headers ...string) reply
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if secret != "" {
+	if secret != "" && keyOf(secret) == nil {
 		r.Header.Set("Authorization", "Bearer "+secret)
 	}
 	if body != "" {
@@ -271,7 +348,7 @@ func (h *harness) do(method, path, secret, body string, headers ...string) reply
 		}
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := h.web(secret).Do(r)
 	if err != nil {
 		h.t.Fatal(err)
 	}

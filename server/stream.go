@@ -32,8 +32,8 @@ const (
 	goodbyeTime = time.Second
 )
 
-// protocol is the subprotocol of our WebSockets. A page names it beside its half of the
-// credential, since browsers want one of the protocols back that they have named.
+// protocol is the subprotocol of our WebSockets. A page names it beside its signature,
+// since browsers want one of the protocols back that they have named.
 const protocol = "agent-wrapper"
 
 // sockets counts the open WebSockets, by credential.
@@ -110,6 +110,9 @@ func (s *Server) upgrade(w http.ResponseWriter, c *call, hear func(*socket, []by
 	ctx, end := context.WithCancelCause(c.Context())
 	defer end(nil)
 	o := &socket{conn, ctx, end}
+	if err := o.prove(c); err != nil {
+		end(err)
+	}
 	var reading sync.WaitGroup
 	reading.Go(func() { end(o.listen(hear)) })
 	if err := watch(o); err != nil {
@@ -118,6 +121,20 @@ func (s *Server) upgrade(w http.ResponseWriter, c *call, hear func(*socket, []by
 	o.goodbye()
 	_ = conn.CloseNow() // it may be closed already
 	reading.Wait()
+}
+
+// prove sends a page, which sees no headers, the proof that it talks to the server.
+func (o *socket) prove(c *call) error {
+	if c.stamp == nil || c.Header.Get("Authorization") != "" {
+		return nil
+	}
+	return o.send(proved{"proof", c.stamp.Proof(c.who.Hash, c.Host)})
+}
+
+// proved is the first message to a page.
+type proved struct {
+	Type  string `json:"type"` // proof
+	Proof string `json:"proof"`
 }
 
 // listen reads messages until the connection ends. The context of a read is not that of

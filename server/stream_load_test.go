@@ -35,7 +35,7 @@ func (h *harness) opened(path, secret string) net.Conn {
 	}
 	h.t.Cleanup(func() { conn.Close() })
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer %s\r\n\r\n", path, host, secret)
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: %s\r\n\r\n", path, host, h.authorization("GET", path, secret))
 	var got strings.Builder
 	buf := make([]byte, 2048)
 	for !strings.Contains(got.String(), `"current"`) {

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 )
 
 // message is any message of a stream.
@@ -44,10 +45,7 @@ func (h *harness) dial(path, secret string, header ...string) *peer {
 }
 
 func (h *harness) tryDial(path, secret string, header ...string) (*websocket.Conn, *http.Response, error) {
-	o := &websocket.DialOptions{HTTPHeader: http.Header{}}
-	if secret != "" {
-		o.HTTPHeader.Set("Authorization", "Bearer "+secret)
-	}
+	o := &websocket.DialOptions{HTTPHeader: http.Header{}, HTTPClient: h.web(secret)}
 	for i := 0; i < len(header); i += 2 {
 		if header[i] == "Host" {
 			o.Host = header[i+1]
@@ -334,41 +332,44 @@ func TestHijackedStreams(t *testing.T) {
 	own.is("snapshot")
 }
 
-// A browser's stream needs both halves: the cookie alone, which every port of a host is
-// sent, opens none.
+// A page, which cannot set a header for it, signs a stream in a subprotocol. The server
+// proves itself in the first message, since a page sees no headers either.
 func TestBrowserStream(t *testing.T) {
 	h := listen(t, Options{})
-	cookie, half := h.paired("ann")
-	p := h.dial("/api/events", "", "Cookie", cookie, "Origin", h.url, websocketList, protocol+", "+pageProtocol+half)
+	secret := h.paired("ann")
+	stamp := func(secret, path string) string {
+		_, text, _ := strings.Cut(h.authorization("GET", path, secret), " ")
+		return signed.Protocol + text
+	}
+	once := stamp(secret, "/api/events")
+	p := h.dial("/api/events", "", "Origin", h.url, websocketList, protocol+", "+once)
 	if p.Subprotocol() != protocol {
 		t.Errorf("the protocol is %q", p.Subprotocol())
 	}
+	_, text, err := p.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, _ := signed.Parse(strings.TrimPrefix(once, signed.Protocol))
+	want := made.Proof(keyOf(secret).Public(), strings.TrimPrefix(h.url, "http://"))
+	if string(text) != `{"type":"proof","proof":"`+want+`"}` {
+		t.Errorf("the first message is %s", text)
+	}
 	p.is("snapshot")
-	for name, header := range map[string][]string{
-		"the cookie alone":   {"Cookie", cookie, "Origin", h.url},
-		"another half":       {"Cookie", cookie, "Origin", h.url, websocketList, pageProtocol + half + "x"},
-		"the half alone":     {"Origin", h.url, websocketList, pageProtocol + half},
-		"both, from no page": {"Cookie", cookie, websocketList, pageProtocol + half},
+	for name, list := range map[string]string{
+		"once more":        once,
+		"no stamp":         protocol,
+		"another secret's": stamp(secret+"x", "/api/events"),
+		"another path's":   stamp(secret, "/api/events?after=1"),
+		"two":              stamp(secret, "/api/events") + ", " + stamp(secret, "/api/events"),
 	} {
-		if conn, resp, err := h.tryDial("/api/events", "", header...); err == nil {
+		if conn, resp, err := h.tryDial("/api/events", "", "Origin", h.url, websocketList, list); err == nil {
 			conn.CloseNow()
 			t.Errorf("%s: it is open", name)
 		} else if resp == nil || resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %v, %v", name, resp, err)
 		}
 	}
-}
-
-// paired lets a browser in and returns its cookie and its page's half.
-func (h *harness) paired(name string) (cookie, half string) {
-	h.t.Helper()
-	r := h.do("POST", "/api/pair", "", fmt.Sprintf(`{"code":%q}`, h.pairCode(name)), "Origin", h.url)
-	var me identity
-	if err := json.Unmarshal([]byte(r.body), &me); err != nil || me.CSRF == "" {
-		h.t.Fatalf("%+v: %v", r, err)
-	}
-	cookie, _, _ = strings.Cut(r.header.Get("Set-Cookie"), ";")
-	return cookie, me.CSRF
 }
 
 // A server that ends takes its streams with it.

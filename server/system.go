@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -18,8 +18,8 @@ func systemRoutes() []route {
 		{method: "GET", path: "/readyz", about: "check that the server can decide: its store is writable", stream: (*Server).ready, answer: "ok", errors: []int{503}},
 		{method: "GET", path: "/metrics", access: people, about: "get metrics for Prometheus", stream: (*Server).showMetrics, answer: "Prometheus text format"},
 		{method: "GET", path: "/openapi.json", about: "get this API description", stream: (*Server).showAPI, answer: "OpenAPI 3.1"},
-		{method: "POST", path: "/api/pair", about: "pair a browser with a one-time code: sets the cookie, and returns the second half of the credential, which every request sends as " + pageHeader,
-			stream: (*Server).pair, answer: "the browser's new credential", errors: []int{400, 401, 413, 415, 429}},
+		{method: "POST", path: signed.HelloPath, about: "have the server prove that it knows a credential, before anything is signed for it", action: to((*Server).hello), errors: []int{401, 429}},
+		{method: "POST", path: "/api/pair", access: codes, about: "pair a browser: signed with a one-time code, it registers the public key of the browser", action: to((*Server).pair)},
 		{method: "POST", path: "/api/pair/code", access: people, about: "create a one-time code that pairs another device of the same person, valid for ten minutes", action: to((*Server).pairCode), errors: []int{409}},
 		{method: "GET", path: "/api/me", access: agents | people, about: "get the owner of this credential", action: to((*Server).me)},
 		{method: "GET", path: "/api/tokens", access: people, about: "list credentials: your own, or all if you are an administrator", action: to((*Server).tokens)},
@@ -58,7 +58,7 @@ func text(w http.ResponseWriter, status int, words string) {
 
 // pairing is the body of POST /api/pair.
 type pairing struct {
-	Code string `json:"code"`
+	Key []byte `json:"key"` // public, of Ed25519, in base64
 }
 
 // identity is whose credential it is.
@@ -68,8 +68,6 @@ type identity struct {
 	Role      string     `json:"role"`
 	AgentRole string     `json:"agent_role,omitempty"`
 	Expires   *time.Time `json:"expires,omitempty"`
-	// CSRF is the half of the page, of a browser that has just been paired.
-	CSRF string `json:"csrf,omitempty"`
 }
 
 func identityOf(t *store.Token) identity {
@@ -85,36 +83,27 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// pair lets a browser in.
-func (s *Server) pair(w http.ResponseWriter, c *call) {
-	if !s.failures.take("pair "+address(c.Request), time.Now()) {
-		s.refuse(w, c.Request, tooMany)
-		return
+// hello proves to the owner of a credential that this is the server, and tells what a
+// signature has to name.
+func (s *Server) hello(c *call, in *signed.Hello) (signed.Greeting, error) {
+	g, err := s.credentials.greet(c.Context(), c.Host, in)
+	if err != nil && !s.failures.take("hello "+address(c.Request), time.Now()) {
+		return g, tooMany
 	}
-	var p pairing
-	data, err := body(w, c.Request)
-	if err == nil {
-		err = decode(data, &p)
+	return g, err
+}
+
+// pair lets a browser in, by a request that was signed with a code.
+func (s *Server) pair(c *call, in *pairing) (identity, error) {
+	if len(in.Key) != len(signed.Public{}) {
+		return identity{}, fail(http.StatusBadRequest, "bad_request", "key: send a public key of Ed25519, 32 bytes in base64")
 	}
+	t, err := s.credentials.pair(c.Context(), c.who, signed.Public(in.Key))
 	if err != nil {
-		s.refuse(w, c.Request, err)
-		return
-	}
-	t, cookie, page, err := s.credentials.pair(c.Context(), p.Code)
-	if err != nil {
-		s.metrics.refused("pairing")
-		s.log.Warn("SECURITY: a browser was not paired", "address", address(c.Request))
-		s.refuse(w, c.Request, err)
-		return
+		return identity{}, err
 	}
 	s.log.Info("a browser was paired", "credential", t.ID, "name", t.Name)
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookieName(), Value: cookie, Path: "/", Expires: t.Expires,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.options.TLS,
-	})
-	me := identityOf(&t)
-	me.CSRF = page
-	write(w, http.StatusOK, me)
+	return identityOf(&t), nil
 }
 
 // me tells whose credential it is.
@@ -123,23 +112,13 @@ func (s *Server) me(c *call, _ *none) (identity, error) { return identityOf(c.wh
 // credential is a credential in a list. Its secret is kept nowhere.
 type credential struct {
 	identity
-	Kind    string     `json:"kind"`    // browser, code (that lets one in), program
+	Kind    string     `json:"kind"`    // browser, code (that lets one in), program, old (program; of an earlier version)
 	Created time.Time  `json:"created"` // of a browser: when it was paired
 	Revoked *time.Time `json:"revoked,omitempty"`
 }
 
 func newCredential(t *store.Token) credential {
 	return credential{identityOf(t), kindOf(t.ID), t.Created.UTC(), when(t.Revoked)}
-}
-
-// kindOf returns the kind of the credential with an ID.
-func kindOf(id string) string {
-	for kind, name := range map[string]string{browser: "browser", code: "code"} {
-		if strings.HasPrefix(id, kind) {
-			return name
-		}
-	}
-	return "program"
 }
 
 // credentialList is the answer of GET /api/tokens.
@@ -207,14 +186,14 @@ func (s *Server) pairCode(c *call, _ *none) (pairingCode, error) {
 	}
 	open := 0
 	for i := range all {
-		if t := &all[i]; kindOf(t.ID) == "code" && t.Name == c.who.Name && valid(t, now) {
+		if t := &all[i]; kindOf(t.ID) == kindCode && t.Name == c.who.Name && s.credentials.valid(t, now) {
 			open++
 		}
 	}
 	if open >= maxCodes {
 		return pairingCode{}, fail(http.StatusConflict, "too_many_codes", "you already have %d valid codes: use or revoke one, or wait ten minutes", open)
 	}
-	t, text, err := MintCode(c.who.Role, c.who.Name, now)
+	t, text, err := MintCode(c.who.Role, c.who.Name, s.credentials.instance, now)
 	if err == nil {
 		err = s.options.Store.CreateToken(c.Context(), t)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 )
 
 // TestHealth: the server says whether it runs, and whether it can decide.
@@ -66,7 +68,7 @@ func TestMint(t *testing.T) {
 	if _, _, err := Mint(RolePerson, "", "ann", now, now); err == nil {
 		t.Error("a credential without any time is taken")
 	}
-	if _, _, err := MintCode(RoleAgent, "a", now); err == nil {
+	if _, _, err := MintCode(RoleAgent, "a", "now", now); err == nil {
 		t.Error("a browser for an agent is taken")
 	}
 	_, one, _ := Mint(RolePerson, "", "ann", now, time.Time{})
@@ -116,11 +118,13 @@ func TestPairCode(t *testing.T) {
 	p.want(p.do("POST", "/api/pair/code", p.ann, `{"name":"ben"}`), 400, "bad_request")
 	for secret, want := range map[string]string{p.ann: "ann person", root: "root admin"} {
 		got := p.post("/api/pair/code", secret, "", 200)
-		me := p.post("/api/pair", "", `{"code":`+quote(got["code"].(string))+`}`, 200)
+		code := got["code"].(string)
+		body := pairBody(signed.Prefix + "x_" + code)
+		me := p.post("/api/pair", code, body, 200)
 		if text := me["name"].(string) + " " + me["role"].(string); text != want {
 			t.Errorf("%s is let in, want %s", text, want)
 		}
-		p.want(p.do("POST", "/api/pair", "", `{"code":`+quote(got["code"].(string))+`}`), 401, "unauthorized")
+		p.want(p.do("POST", "/api/pair", code, body), 401, "unauthorized")
 	}
 	kinds := map[string]int{}
 	for _, one := range p.get("/api/tokens", p.ann)["tokens"].([]any) {

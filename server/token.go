@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -23,16 +23,33 @@ const (
 // agentRoles are the roles of agents, the least first.
 var agentRoles = []string{"chat", "automation", "system", "admin"}
 
-// The kinds of credentials, by which their IDs begin.
+// The kinds of credentials, by which their IDs begin. The IDs of the last two end with "-"
+// and the instance of the server that they are for: another program may serve the same
+// origin when that has ended, and have the browser do what it can.
 const (
-	bearer  = "t" // of a program, in the header Authorization
-	browser = "b" // of a browser, half in a cookie and half in its page
-	code    = "c" // that lets one browser in
+	program = "p"
+	old     = "t" // of a program, of before requests were signed
+	browser = "b"
+	code    = "c" // lets one browser in
 )
 
-// prefixes begin the secrets of each kind, so that they are recognized (and masked)
-// wherever they turn up.
-var prefixes = map[string]string{bearer: "awt_", browser: "awb_"}
+// The names of the kinds.
+const (
+	kindProgram = "program"
+	kindOld     = "old"
+	kindBrowser = "browser"
+	kindCode    = "code"
+)
+
+// kindOf returns the kind of the credential with an ID.
+func kindOf(id string) string {
+	for begin, name := range map[string]string{old: kindOld, browser: kindBrowser, code: kindCode} {
+		if strings.HasPrefix(id, begin) {
+			return name
+		}
+	}
+	return kindProgram
+}
 
 // lettering writes random bytes in letters and digits that are not mistaken for others.
 var lettering = base32.NewEncoding("abcdefghjkmnpqrstuvwxyz023456789").WithPadding(base32.NoPadding)
@@ -44,63 +61,47 @@ func random(n int) string {
 	return lettering.EncodeToString(b)
 }
 
+// NewInstance returns the name of one start of a server.
+func NewInstance() string { return random(5) }
+
 // Mint returns a new credential of a program, and its secret, which is kept nowhere.
 // With a zero end it does not expire. The error says what is wrong with the name or the
 // roles.
 func Mint(role, agentRole, name string, now, end time.Time) (store.Token, string, error) {
-	t, err := newToken(bearer, role, agentRole, name, now, end)
-	secret := prefixes[bearer] + t.ID + "_" + random(32)
-	t.Hash = sha256.Sum256([]byte(secret))
+	t, err := newToken(program+random(10), role, agentRole, name, now, end)
+	secret := signed.Prefix + t.ID + "_" + random(32)
+	t.Hash = signed.NewKey(t.ID, secret).Public()
 	return t, secret, err
 }
 
 // codeTTL is how long a one-time code lets a browser in.
 const codeTTL = 10 * time.Minute
 
-// MintCode returns a one-time code that lets one browser in as a person, for ten
-// minutes, and the credential by which it is kept.
-func MintCode(role, name string, now time.Time) (store.Token, string, error) {
-	t, err := newToken(code, role, "", name, now, now.Add(codeTTL))
+// MintCode returns a one-time code that lets one browser in as a person, at an instance of
+// a server and for ten minutes, and the credential by which it is kept.
+func MintCode(role, name, instance string, now time.Time) (store.Token, string, error) {
+	text := random(10)
+	key := signed.CodeKey(text)
+	t, err := newToken(key.ID+"-"+instance, role, "", name, now, now.Add(codeTTL))
 	if err == nil && role == RoleAgent {
 		err = errors.New("role agent: a browser is for a person; use role person")
 	}
-	text := random(10)
-	t.Hash = hashCode(text)
+	t.Hash = key.Public()
 	return t, text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:], err
 }
 
-// hashCode returns the hash of a code, however it was typed.
-func hashCode(text string) [sha256.Size]byte {
-	text = strings.Map(func(r rune) rune {
-		if r == '-' || r == ' ' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(text))
-	return sha256.Sum256([]byte("code " + text))
-}
-
-// browserTTL is how long a browser stays paired.
+// browserTTL is how long a browser stays paired, if the server runs for so long.
 const browserTTL = 30 * 24 * time.Hour
 
-// mintBrowser returns the credential of a browser that a code let in, and its two
-// halves: that of the cookie, and that of the page. A cookie is sent to every port of a
-// host, also to a server that an agent has started there; the page's half is not. The
-// ID is that of the code, so that a store keeps no second one.
-func mintBrowser(by *store.Token, now time.Time) (t store.Token, cookie, page string) {
-	t = store.Token{ID: browser + by.ID[len(code):], Name: by.Name, Role: by.Role, Created: now, Expires: now.Add(browserTTL)}
-	cookie, page = prefixes[browser]+t.ID+"_"+random(32), random(32)
-	t.Hash = hashBrowser(cookie, page)
-	return t, cookie, page
+// newBrowser returns the credential of a browser that a code let in, which has made a key
+// for it. The ID is that of the code, so that a store keeps no second one.
+func newBrowser(by *store.Token, key signed.Public, now time.Time) store.Token {
+	return store.Token{ID: browser + by.ID[len(code):], Name: by.Name, Role: by.Role, Hash: key, Created: now, Expires: now.Add(browserTTL)}
 }
 
-func hashBrowser(cookie, page string) [sha256.Size]byte {
-	return sha256.Sum256([]byte("browser " + cookie + " " + page))
-}
-
-// newToken returns a credential without its hash.
-func newToken(kind, role, agentRole, name string, now, end time.Time) (store.Token, error) {
-	t := store.Token{ID: kind + random(10), Name: name, Role: role, AgentRole: agentRole, Created: now, Expires: end}
+// newToken returns a credential without its key.
+func newToken(id, role, agentRole, name string, now, end time.Time) (store.Token, error) {
+	t := store.Token{ID: id, Name: name, Role: role, AgentRole: agentRole, Created: now, Expires: end}
 	switch {
 	case !slices.Contains([]string{RoleAgent, RolePerson, RoleAdmin}, role):
 		return t, fmt.Errorf("role %q: it must be agent, person or admin", role)
@@ -126,21 +127,6 @@ func validName(name string) bool {
 		}
 	}
 	return name != "" && len(name) <= 64
-}
-
-// valid reports whether a credential counts at a time.
-func valid(t *store.Token, now time.Time) bool {
-	return t.Revoked.IsZero() && (t.Expires.IsZero() || now.Before(t.Expires))
-}
-
-// idOf returns the ID in the secret of a kind, "" if it is none.
-func idOf(kind, secret string) string {
-	rest, ok := strings.CutPrefix(secret, prefixes[kind])
-	id, _, more := strings.Cut(rest, "_")
-	if !ok || !more || !strings.HasPrefix(id, kind) {
-		return ""
-	}
-	return id
 }
 
 // lowered returns the role with which an agent acts: its own, or a lesser one that the

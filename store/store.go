@@ -123,7 +123,7 @@ type Token struct {
 	ID, Name  string
 	Role      string   // agent, person or admin
 	AgentRole string   // of an agent
-	Hash      [32]byte // SHA-256 of the secret
+	Hash      [32]byte // the public half of its key; of before requests were signed: the SHA-256 of the secret
 	Created   time.Time
 	Expires   time.Time // zero: never
 	Revoked   time.Time // zero: not

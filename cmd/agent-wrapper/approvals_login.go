@@ -24,7 +24,10 @@ func (a *app) loginCommand(f *approvalsFlags) *cobra.Command {
 		Long: `login asks for the token that serve token create --role person printed, or reads
 it from standard input. It stores the token in the state directory, in a file
 that only you can read and that no agent can read without a question. The token
-is never an argument, since every process on the machine can see arguments.`,
+is never an argument, since every process on the machine can see arguments. It
+is never sent either: it signs requests, once the server has proved itself. On
+Linux login also notes which user listens at an http:// address; later nothing
+is sent to a program of another user.`,
 		Example: "  agent-wrapper approvals login --server https://approvals.example",
 		Args:    none(""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), f.server) },
@@ -81,7 +84,9 @@ func (a *app) login(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Options{URL: server, Token: secret})
+	o := client.Options{URL: server, Token: secret}
+	o.User = client.Listener(ctx, server)
+	c, err := client.New(o)
 	if err != nil {
 		return usage("--server: %w", err)
 	}
@@ -93,7 +98,7 @@ func (a *app) login(ctx context.Context, server string) error {
 	case who.Role != "person" && who.Role != "admin":
 		return usage("this is the token of an agent (%s), which cannot answer: give a person's token (agent-wrapper serve token create --role person)", who.Name)
 	}
-	return a.toldOf(tokens.Keep(server, secret), "%s can now answer at %s", who.Name, server)
+	return a.toldOf(tokens.Keep(o), "%s can now answer at %s", who.Name, server)
 }
 
 // longestToken is more than the size of any token in bytes.

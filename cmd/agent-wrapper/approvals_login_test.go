@@ -15,13 +15,13 @@ import (
 )
 
 // approvalService starts a service and returns its URL, and how to make credentials.
-func approvalService(t *testing.T) (url string, mint func(role, name string) string) {
+func approvalService(t *testing.T, hosts ...string) (url string, mint func(role, name string) string) {
 	t.Helper()
 	kept, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "serve.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Options{Store: kept, Private: filepath.Join(t.TempDir(), "private")})
+	s, err := server.New(server.Options{Store: kept, Hosts: hosts, Private: filepath.Join(t.TempDir(), "private")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -201,6 +201,7 @@ func files() [][2]string {
 		{state("serve/serve.db"), "what `serve` keeps, without `--store`"},
 		{state("serve/audit.jsonl"), "the record of `serve`"},
 		{state("serve/recordings") + "/", "recordings of terminal sessions"},
+		{state("serve/instance"), "the name of the latest start of `serve`, which is in the IDs of browsers"},
 	}
 }
 

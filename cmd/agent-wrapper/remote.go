@@ -64,14 +64,14 @@ func (a *app) personAt(ctx context.Context, server string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := tokens.Of(server)
+	o, err := tokens.Of(server)
 	if errors.Is(err, client.ErrNoToken) {
 		return nil, usage("--server %s: you have no token for it: log in with agent-wrapper approvals login --server %s", server, server)
 	}
 	if err != nil {
 		return nil, usage("--server: %w", err)
 	}
-	c, err := client.New(client.Options{URL: server, Token: token})
+	c, err := client.New(o)
 	if err != nil {
 		return nil, usage("--server: %w", err)
 	}

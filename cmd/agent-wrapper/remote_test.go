@@ -26,12 +26,12 @@ type atServer struct {
 	agent string // the token
 }
 
-func newAtServer(t *testing.T) *atServer {
+func newAtServer(t *testing.T, hosts ...string) *atServer {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	url, mint := approvalService(t)
+	url, mint := approvalService(t, hosts...)
 	s := &atServer{t, url, mint(server.RoleAgent, "ci")}
 	if code, out := s.person(mint(server.RolePerson, "ann"), "login"); code != codeDone {
 		t.Fatal(out)
@@ -146,22 +146,23 @@ func said(t *testing.T, args ...string) (int, string) {
 }
 
 // Who asks waits by a request that names the question: so the service knows that the asker
-// is there.
+// is there. A proxy hands requests on as they were signed, for a host that the server has.
 func TestAskerIsHeard(t *testing.T) {
-	s := newAtServer(t)
+	proxy := httptest.NewUnstartedServer(nil)
+	s := newAtServer(t, proxy.Listener.Addr().String())
 	to, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	waits := make(chan string, 10)
 	through := httputil.NewSingleHostReverseProxy(to)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("wait") {
 			waits <- r.URL.Path
 		}
-		r.Host = to.Host
 		through.ServeHTTP(w, r)
-	}))
+	})
+	proxy.Start()
 	defer proxy.Close()
 	var running sync.WaitGroup
 	running.Go(func() { s.exec(t.Context(), proxy.URL, s.agent, "echo ran-it") })

@@ -101,7 +101,8 @@ func (a *app) serveCommand() *cobra.Command {
 run commands in terminals that people can watch and take over. People answer
 what the policy asks: on the page that it serves, from another terminal, or from
 another machine. On a terminal, serve prints the address of the page with a code
-that lets one browser in. Every request needs a token: see serve token.
+that lets one browser in, until serve ends. Every request is signed with a
+token: see serve token.
 docs/server.md describes the API. With --walls the kernel holds what runs in
 terminals to the policy too, but not what people type (Linux).`,
 		Example: `  agent-wrapper serve
@@ -171,12 +172,16 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	instance, before, err := newInstance(filepath.Join(dir, serveDir))
+	if err != nil {
+		return err
+	}
 	head, err := userDirs().Head(at.Record)
 	if err != nil {
 		return err
 	}
 	s, err := server.New(server.Options{
-		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Head: head, Workspace: at.Workspace,
+		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Instance: instance, Before: before, Record: at.Record, Head: head, Workspace: at.Workspace,
 		Private: filepath.Join(dir, serveDir, "terminals"), MostSessions: f.sessions,
 		Recordings: f.recordings(dir), RecordInput: f.recordInput,
 		Environ: append(os.Environ(), claude.BelowRun+"=1"), // an agent is at its terminals
@@ -193,7 +198,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := a.ready(ctx, f, at, rules.Warnings, kept); err != nil {
+	if err := a.ready(ctx, f, at, rules.Warnings, kept, instance); err != nil {
 		return err
 	}
 	return s.Serve(ctx, listener)
@@ -227,6 +232,45 @@ func serverName(dir string) (string, error) {
 		return "", fmt.Errorf("the server's name: %w", err)
 	}
 	return string(name), nil
+}
+
+// instanceFile is the file, in the directory of a server, with the name of its latest start.
+const instanceFile = "instance"
+
+// newInstance names this start of the server whose directory it is, and returns the name
+// of the one before too, "" if there was none.
+func newInstance(dir string) (instance, before string, err error) {
+	file := filepath.Join(dir, instanceFile)
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("the server's instance: %w", err)
+	}
+	instance = server.NewInstance()
+	if err := atomicfile.Write(file, []byte(instance), 0o600); err != nil {
+		return "", "", fmt.Errorf("the server's instance: %w", err)
+	}
+	return instance, string(text), nil
+}
+
+// runningInstance returns the name of the start of the server that runs on a state
+// directory.
+func runningInstance(dir string) (string, error) {
+	own := filepath.Join(dir, serveDir)
+	text, err := os.ReadFile(filepath.Join(own, instanceFile))
+	if err == nil {
+		var unlock func()
+		var free bool
+		if unlock, free, err = atomicfile.TryLock(own); free {
+			unlock()
+		}
+		if err == nil && !free {
+			return string(text), nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return "", usage("--browser: no server runs with the state directory %s: start agent-wrapper serve first; a code is for the server that runs when it is made", dir)
 }
 
 // engineOptions returns the options of the engines that decide.
@@ -364,7 +408,7 @@ func (f *serveFlags) serving(r *engine.Rules, l net.Listener) (serving, error) {
 }
 
 // ready tells that the server listens, and what is to be done next.
-func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []string, kept store.Store) error {
+func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []string, kept store.Store, instance string) error {
 	for _, w := range warnings {
 		a.warn(w)
 	}
@@ -375,7 +419,7 @@ func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []s
 	if err != nil {
 		return err
 	}
-	code, err := a.personCode(ctx, kept)
+	code, err := a.personCode(ctx, kept, instance)
 	if err != nil {
 		return err
 	}
@@ -424,11 +468,11 @@ func (f *serveFlags) page(at serving) string {
 // personCode returns a one-time code that lets a browser in as the user, "" if there is
 // to be none: without a terminal nobody sees it but who reads the output, and what an
 // agent has started is not the user.
-func (a *app) personCode(ctx context.Context, kept store.Store) (string, error) {
+func (a *app) personCode(ctx context.Context, kept store.Store, instance string) (string, error) {
 	if !isTerminal(a.in) || !isTerminal(a.out) || startedByAgent() {
 		return "", nil
 	}
-	t, code, err := server.MintCode(server.RolePerson, userName(), time.Now())
+	t, code, err := server.MintCode(server.RolePerson, userName(), instance, time.Now())
 	if err != nil || unambiguous(ctx, kept, &t) != nil { // the name is none, or an agent's
 		return "", nil
 	}

@@ -21,6 +21,9 @@ func serves(t *testing.T, environ string, flags ...string) *terminal {
 	return startedBy(t, home, "xterm", cmd)
 }
 
+// pairs is the body with which a browser is paired, with a key of 32 bytes.
+var pairs = `{"key":"` + strings.Repeat("A", 43) + `="}`
+
 // TestServeOpens: at a terminal a person gets to the page by what serve prints, once.
 func TestServeOpens(t *testing.T) {
 	x := serves(t, "AGENT_WRAPPER_RUN=")
@@ -29,10 +32,10 @@ func TestServeOpens(t *testing.T) {
 	if at == nil {
 		t.Fatalf("no address: %s", x.screen())
 	}
-	if me := told(t, "POST", at[1]+"/api/pair", "", `{"code":"`+at[2]+`"}`); !strings.Contains(me, `"role":"person"`) || !strings.Contains(me, `"name":"`+userName()+`"`) {
+	if me := told(t, "POST", at[1]+"/api/pair", at[2], pairs); !strings.Contains(me, `"role":"person"`) || !strings.Contains(me, `"name":"`+userName()+`"`) {
 		t.Errorf("paired: %s", me)
 	}
-	if again := told(t, "POST", at[1]+"/api/pair", "", `{"code":"`+at[2]+`"}`); !strings.Contains(again, `"unauthorized"`) {
+	if again := told(t, "POST", at[1]+"/api/pair", at[2], pairs); !strings.Contains(again, `"unauthorized"`) {
 		t.Errorf("paired again: %s", again)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -122,6 +123,15 @@ func decode(t *testing.T, text string, into any) {
 	}
 }
 
+// signer returns a client of the owner of a secret, or with a code of a browser of it.
+func signer(secret string, base http.RoundTripper) *http.Client {
+	key := signed.TokenKey(secret)
+	if key == nil {
+		key = signed.CodeKey(secret)
+	}
+	return &http.Client{Transport: &signed.Transport{Key: key, Base: base}}
+}
+
 // told returns the answer to a request.
 func told(t *testing.T, method, url, secret, body string) string {
 	t.Helper()
@@ -130,8 +140,7 @@ func told(t *testing.T, method, url, secret, body string) string {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+secret)
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := signer(secret, http.DefaultTransport).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

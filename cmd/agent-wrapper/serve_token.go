@@ -22,7 +22,7 @@ never answer. A token is shown once, when it is created: keep it where no agent
 can read it without a question.`,
 		Example: `  agent-wrapper serve token create --role person --name ann
   agent-wrapper serve token list
-  agent-wrapper serve token revoke tabcdefghjkmnpqrs`,
+  agent-wrapper serve token revoke pabcdefghjkmnpqrs`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -59,7 +59,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	complete(cmd, "agent-role", "chat", "automation", "system", "admin")
 	flags.StringVar(&f.name, "name", "", "`name` of the person or the agent")
 	flags.DurationVar(&f.ttl, "ttl", 0, "how `long` the token is valid, such as 720h (default: until revoked)")
-	flags.BoolVar(&f.browser, "browser", false, "print a one-time code for a browser instead, valid for ten minutes")
+	flags.BoolVar(&f.browser, "browser", false, "print a one-time code for a browser instead, valid for ten minutes and for the server that runs now")
 	f.storeFlags.add(flags)
 	return cmd
 }
@@ -84,7 +84,7 @@ func (a *app) tokenCreate(ctx context.Context, f *tokenFlags) error {
 	}
 	t, secret, err := f.mint(time.Now())
 	if err != nil {
-		return usage("%w", err)
+		return err
 	}
 	kept, err := f.open(ctx)
 	if err != nil {
@@ -103,14 +103,27 @@ func (a *app) tokenCreate(ctx context.Context, f *tokenFlags) error {
 
 // mint returns the credential that the flags ask for.
 func (f *tokenFlags) mint(now time.Time) (store.Token, string, error) {
-	if f.browser {
-		return server.MintCode(f.role, f.name, now)
-	}
 	var end time.Time
 	if f.ttl > 0 {
 		end = now.Add(f.ttl)
 	}
-	return server.Mint(f.role, f.agentRole, f.name, now, end)
+	mint := func() (store.Token, string, error) { return server.Mint(f.role, f.agentRole, f.name, now, end) }
+	if f.browser {
+		dir, err := f.dir()
+		if err != nil {
+			return store.Token{}, "", err
+		}
+		instance, err := runningInstance(dir)
+		if err != nil {
+			return store.Token{}, "", err
+		}
+		mint = func() (store.Token, string, error) { return server.MintCode(f.role, f.name, instance, now) }
+	}
+	t, secret, err := mint()
+	if err != nil {
+		return t, "", usage("%w", err)
+	}
+	return t, secret, nil
 }
 
 func (a *app) tokenListCommand() *cobra.Command {

@@ -100,5 +100,5 @@ func (f *Fault) settled() error {
 // the interface it is of.
 const (
 	VersionHeader = "Agent-Wrapper-Api"
-	Version       = "1"
+	Version       = "2" // since requests are signed
 )

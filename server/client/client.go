@@ -8,8 +8,9 @@
 // The server settles who answers, by the credential. It is trusted with that, and with
 // nothing else: what it sends is decoded strictly and bounded; an answer about another
 // approval, or with another digest, than the one that was asked for is an error; a
-// redirection is never followed, and the token goes nowhere but to the server, over TLS
-// or to this machine.
+// redirection is never followed. The token is not sent: requests are signed with it, and
+// only after the server has proved that it knows the token. What answers without that
+// proof, as a program that has taken the server's port, is not heard.
 //
 // A request whose repetition does no harm is repeated for a while if the server cannot
 // be reached: all but Answer and Withdraw. Those that wait are patient enough for a
@@ -17,6 +18,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,6 +34,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
@@ -43,13 +46,15 @@ type Options struct {
 	Token string // the credential
 	// Roots are the authorities that vouch for the server; nil means the system's.
 	Roots *x509.CertPool
+	// User is the ID of the user whose program has to listen at an http:// URL; nil is any.
+	// It is looked at on Linux only.
+	User *int
 }
 
 // Client is a broker on a server. It is safe for concurrent use.
 type Client struct {
-	base  *url.URL
-	token string
-	http  *http.Client
+	base *url.URL
+	http *http.Client
 
 	mu sync.Mutex
 	// asked are the digests of the approvals that were submitted here and are not
@@ -65,11 +70,12 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkToken(o.Token); err != nil {
+	key, err := checkToken(o.Token)
+	if err != nil {
 		return nil, err
 	}
-	return &Client{base: base, token: o.Token, http: &http.Client{
-		Transport: transport(base, o.Roots),
+	return &Client{base: base, http: &http.Client{
+		Transport: &signed.Transport{Key: key, Base: transport(base, &o)},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -91,7 +97,7 @@ func parseURL(text string) (*url.URL, error) {
 	case u.Path != "" && u.Path != "/":
 		return nil, fmt.Errorf("the server's URL has the path %q: remove it", u.Path)
 	case u.Scheme == "http" && !local(u.Hostname()):
-		return nil, fmt.Errorf("http:// would send the token to %s unencrypted: use https:// over a network", u.Hostname())
+		return nil, fmt.Errorf("http:// would send questions and answers to %s unencrypted: use https:// over a network", u.Hostname())
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }
@@ -108,17 +114,20 @@ func local(host string) bool {
 // maxToken is the size of the longest token in bytes.
 const maxToken = 512
 
-// checkToken checks the form of a token. The error does not hold the token.
-func checkToken(token string) error {
+// checkToken returns the key of a token. The error does not hold the token.
+func checkToken(token string) (*signed.Key, error) {
+	key := signed.TokenKey(token)
 	switch {
 	case token == "":
-		return errors.New("the server's token is missing: give the one that agent-wrapper serve token create printed")
+		return nil, errors.New("the server's token is missing: give the one that agent-wrapper serve token create printed")
 	case len(token) > maxToken:
-		return fmt.Errorf("the server's token is longer than %d bytes: give the one that agent-wrapper serve token create printed", maxToken)
+		return nil, fmt.Errorf("the server's token is longer than %d bytes: give the one that agent-wrapper serve token create printed", maxToken)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return errors.New("the server's token has invalid characters: give the one that agent-wrapper serve token create printed")
+		return nil, errors.New("the server's token has invalid characters: give the one that agent-wrapper serve token create printed")
+	case key == nil:
+		return nil, errors.New("the server's token is incomplete or not a token: give the one that agent-wrapper serve token create printed")
 	}
-	return nil
+	return key, nil
 }
 
 // The limits of a connection.
@@ -128,10 +137,10 @@ const (
 	idle        = 90 * time.Second
 )
 
-func transport(base *url.URL, roots *x509.CertPool) http.RoundTripper {
+func transport(base *url.URL, o *Options) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	t := &http.Transport{
-		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // what is read is what is bounded
@@ -142,8 +151,51 @@ func transport(base *url.URL, roots *x509.CertPool) http.RoundTripper {
 		// A name of this machine may lead elsewhere, and so would a proxy.
 		dialer.Control, t.Proxy = onlyLocal, nil
 	}
-	t.DialContext = dialer.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err == nil && base.Scheme == "http" && o.User != nil {
+			if err = ownedBy(*o.User, conn.RemoteAddr()); err != nil {
+				return nil, errors.Join(err, conn.Close())
+			}
+		}
+		return conn, err
+	}
 	return t
+}
+
+// ownedBy returns an error if it is another user whose program listens at an address.
+func ownedBy(user int, at net.Addr) error {
+	addr, err := netip.ParseAddrPort(at.String())
+	if err != nil {
+		return err
+	}
+	if found, ok := listener(addr); ok && found != user {
+		return fmt.Errorf("at %s listens a program of user %d, not of user %d, whose server was there when you logged in: nothing was sent to it. If the server has moved to that user, log in again", at, found, user)
+	}
+	return nil
+}
+
+// Listener returns the ID of the user whose program listens at an http:// URL, nil if that
+// cannot be told, as on systems other than Linux.
+func Listener(ctx context.Context, server string) *int {
+	base, err := parseURL(server)
+	if err != nil || base.Scheme != "http" {
+		return nil
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: onlyLocal}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")))
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	addr, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return nil
+	}
+	if user, ok := listener(addr); ok {
+		return &user
+	}
+	return nil
 }
 
 // onlyLocal refuses connections that leave this machine.

@@ -7,14 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 )
 
@@ -91,14 +96,42 @@ func fails(err error) func(*http.Request) (*http.Response, error) {
 
 func lost(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") }
 
+// token1 is a token.
+const token1 = "awt_p1_secret-token"
+
+// proving answers as a server that knows a key.
+type proving struct {
+	key  *signed.Key
+	base http.RoundTripper
+}
+
+func (p *proving) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == signed.HelloPath {
+		var h signed.Hello
+		if err := json.NewDecoder(r.Body).Decode(&h); err != nil {
+			return nil, err
+		}
+		g := signed.Greeting{Instance: "now", Time: signed.At(time.Now())}
+		g.Proof = g.Greet(p.key.Public(), r.URL.Host, h.Nonce)
+		return says(http.StatusOK, g)(r)
+	}
+	_, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	stamp, ok := signed.Parse(text)
+	resp, err := p.base.RoundTrip(r)
+	if ok && err == nil {
+		resp.Header.Set(signed.ProofHeader, stamp.Proof(p.key.Public(), r.URL.Host))
+	}
+	return resp, err
+}
+
 func talking(t *testing.T, answers ...func(*http.Request) (*http.Response, error)) (*Client, *answering) {
 	t.Helper()
-	c, err := New(Options{URL: "http://127.0.0.1:1", Token: "secret-token"})
+	c, err := New(Options{URL: "http://127.0.0.1:1", Token: token1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &answering{answers: answers}
-	c.http.Transport = s
+	c.http.Transport = &signed.Transport{Key: signed.TokenKey(token1), Base: &proving{signed.TokenKey(token1), s}}
 	return c, s
 }
 
@@ -135,14 +168,14 @@ func TestOnlyLocal(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	for _, bad := range []string{"", "a b", "a\n", "ä", strings.Repeat("x", 513)} {
-		if err := checkToken(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
+	for _, bad := range []string{"", "a b", "a\n", "ä", strings.Repeat("x", 513), "awt_p1", "x_p1_y", "awt__y", "awt_p1.2_y", "awt_p1_a b", token1 + strings.Repeat("x", 513)} {
+		if _, err := checkToken(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }
 
-// The token goes in a header and nowhere else.
+// The token goes nowhere.
 func TestRequests(t *testing.T) {
 	c, s := talking(t, entry(waiting()))
 	if _, err := c.Submit(t.Context(), waiting()); err != nil {
@@ -153,7 +186,7 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Header.Get("Authorization") != "Bearer secret-token" || strings.Contains(r.URL.String()+string(body), "secret") {
+	if text := fmt.Sprint(r.Header, r.URL, string(body)); !strings.HasPrefix(r.Header.Get("Authorization"), "Agent-Wrapper p1.now.") || strings.Contains(text, "secret") {
 		t.Errorf("%s %s: %s", r.Header, r.URL, body)
 	}
 	if strings.Contains(string(body), "asker") {
@@ -164,7 +197,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A redirection is not followed: the token would go with it.
+// A redirection is not followed: the question would go with it.
 func TestRedirections(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("followed") }))
 	defer elsewhere.Close()
@@ -173,7 +206,7 @@ func TestRedirections(t *testing.T) {
 			w.Header().Set(api.VersionHeader, version)
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}))
-		c, err := New(Options{URL: s.URL, Token: "t"})
+		c, err := New(Options{URL: s.URL, Token: token1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,6 +214,115 @@ func TestRedirections(t *testing.T) {
 			t.Error("no error")
 		}
 		s.Close()
+	}
+}
+
+// What listens in the server's place gets the token's id and signatures for a server that
+// is gone, and nothing that it answers counts.
+func TestUnproved(t *testing.T) {
+	approved := status(approval.Approved)
+	settled := says(http.StatusConflict, api.Failure{Error: api.Fault{Code: "settled", Status: "approved"}, Approval: new(api.FromEntry(approved))})
+	for name, test := range map[string]struct {
+		hello, answer func(*http.Request) (*http.Response, error)
+	}{
+		"no hello":                {says(http.StatusOK, struct{}{}), entry(approved)},
+		"another's hello":         {says(http.StatusOK, signed.Greeting{Instance: "now", Time: signed.At(time.Now()), Proof: "x"}), entry(approved)},
+		"an approval as hello":    {entry(approved), entry(approved)},
+		"a refusal with approval": {settled, settled},
+		"after hello, an answer":  {nil, entry(approved)},
+		"after hello, a conflict": {nil, settled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := talking(t, test.answer)
+				first := test.hello
+				if first == nil {
+					first = (&proving{signed.TokenKey(token1), nil}).RoundTrip
+				}
+				c.http.Transport.(*signed.Transport).Base = tripper(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path == signed.HelloPath {
+						return first(r)
+					}
+					return s.RoundTrip(r)
+				})
+				if e, err := c.Get(t.Context(), "k7/2"); err == nil || e.ID != "" {
+					t.Errorf("it counts: %+v, %v", e, err)
+				}
+				if test.hello != nil && len(s.got) > 0 {
+					t.Errorf("%d requests were sent before the server had proved itself", len(s.got))
+				}
+			})
+		})
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that was started again is asked anew, and a request is sent again that the new
+// one has refused. A refusal that the server proves is one.
+func TestStartedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := talking(t, entry(waiting()))
+		if _, err := c.Get(t.Context(), "k7/2"); err != nil {
+			t.Fatal(err)
+		}
+		base := c.http.Transport.(*signed.Transport).Base
+		refused := 0
+		c.http.Transport.(*signed.Transport).Base = tripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != signed.HelloPath && refused == 0 {
+				refused++
+				return says(http.StatusUnauthorized, api.Failure{Error: api.Fault{Code: "unauthorized"}})(r)
+			}
+			return base.RoundTrip(r)
+		})
+		if _, err := c.Answer(t.Context(), approval.Event{Kind: approval.Deny, ID: "k7/2", Digest: "1:ab", By: anna}, nil); err == nil || refused != 1 {
+			t.Error("the answer says that it waits", err) // what talking answers
+		}
+		if len(s.got) != 2 {
+			t.Errorf("%d requests", len(s.got))
+		}
+	})
+}
+
+// A program of another user than the one whose server it was is sent nothing.
+func TestListener(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			continue // there is no IPv6
+		}
+		heard := make(chan bool, 8)
+		web := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard <- true })}
+		go web.Serve(l)
+		at := netip.MustParseAddrPort(l.Addr().String())
+		to := at.Addr().Unmap()
+		if to.IsUnspecified() {
+			to = netip.MustParseAddr("127.0.0.1")
+		}
+		url := "http://" + netip.AddrPortFrom(to, at.Port()).String()
+		user := Listener(t.Context(), url)
+		if runtime.GOOS != "linux" {
+			if user != nil {
+				t.Error(*user)
+			}
+		} else if user == nil || *user != os.Getuid() {
+			t.Errorf("%s: %v", address, user)
+		} else {
+			c, err := New(Options{URL: url, Token: token1, User: new(os.Getuid() + 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Owner(t.Context()); err == nil || !strings.Contains(err.Error(), "log in again") {
+				t.Error(err)
+			}
+			if len(heard) > 0 {
+				t.Error("something was sent")
+			}
+			c.Close()
+		}
+		web.Close()
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
-// A token is sent over TLS, or stays on the machine.
+// Questions and answers go over TLS, or stay on the machine.
 func ExampleNew() {
 	for _, url := range []string{"https://approvals.example", "http://127.0.0.1:7323", "http://approvals.example"} {
-		c, err := client.New(client.Options{URL: url, Token: "awt_example"})
+		c, err := client.New(client.Options{URL: url, Token: "awt_p1_example"})
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -22,7 +22,7 @@ func ExampleNew() {
 	// Output:
 	// https://approvals.example
 	// http://127.0.0.1:7323
-	// http:// would send the token to approvals.example unencrypted: use https:// over a network
+	// http:// would send questions and answers to approvals.example unencrypted: use https:// over a network
 }
 
 // The tokens of a user lie in a file, by server.

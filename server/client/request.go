@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
@@ -92,6 +93,10 @@ func (c *Client) once(ctx context.Context, r *request) error {
 		return err
 	}
 	resp, err := c.http.Do(q)
+	var other *signed.UnprovedError
+	if errors.As(err, &other) {
+		return other
+	}
 	if err != nil {
 		return &unreachable{error: reason(err)}
 	}
@@ -150,7 +155,6 @@ func (c *Client) newRequest(ctx context.Context, r *request) (*http.Request, err
 	if err != nil {
 		return nil, err
 	}
-	q.Header.Set("Authorization", "Bearer "+c.token)
 	q.Header.Set(api.VersionHeader, api.Version)
 	if body != nil {
 		q.Header.Set("Content-Type", "application/json")
@@ -191,7 +195,7 @@ func (r *request) failure(resp *http.Response, body []byte) error {
 		return fmt.Errorf("the server answered with status %d: %w", resp.StatusCode, err)
 	}
 	f.Error.Code, f.Error.Message = visible.Line(brief(f.Error.Code)), visible.Line(brief(f.Error.Message))
-	if a, ok := r.answer.(*api.Approval); ok && f.Approval != nil {
+	if a, ok := r.answer.(*api.Approval); ok && f.Approval != nil && resp.Header.Get(signed.ProofHeader) != "" {
 		*a = *f.Approval
 	}
 	if r.verb == "/answer" && f.Error.Code == forbidden {

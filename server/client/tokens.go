@@ -30,27 +30,31 @@ type saved struct {
 
 type token struct {
 	Token string `json:"token"`
+	// User is the one whose program listened there when the token was kept, see
+	// Options.User.
+	User *int `json:"user,omitempty"`
 }
 
 // ErrNoToken is the error for a server of which the file has no token.
 var ErrNoToken = errors.New("no token is saved for this server")
 
-// Of returns the token for a server. The error is ErrNoToken, or says why the file
+// Of returns the options of a client of a server, with its token. The error is ErrNoToken, or says why the file
 // cannot be used: that others could read it, for one.
-func (t Tokens) Of(server string) (string, error) {
+func (t Tokens) Of(server string) (Options, error) {
 	base, err := parseURL(server)
 	if err != nil {
-		return "", err
+		return Options{}, err
 	}
 	all, err := t.read()
 	if err != nil {
-		return "", err
+		return Options{}, err
 	}
 	found, ok := all.Servers[base.String()]
 	if !ok {
-		return "", ErrNoToken
+		return Options{}, ErrNoToken
 	}
-	return found.Token, checkToken(found.Token)
+	_, err = checkToken(found.Token)
+	return Options{URL: server, Token: found.Token, User: found.User}, err
 }
 
 // Servers returns the URLs of the servers of which the file has a token, sorted. The error
@@ -63,13 +67,13 @@ func (t Tokens) Servers() ([]string, error) {
 	return slices.Sorted(maps.Keys(all.Servers)), nil
 }
 
-// Keep keeps the token for a server in place of an earlier one.
-func (t Tokens) Keep(server, secret string) error {
-	if err := checkToken(secret); err != nil {
+// Keep keeps the token for a server in place of an earlier one, and Options.User.
+func (t Tokens) Keep(o Options) error {
+	if _, err := checkToken(o.Token); err != nil {
 		return err
 	}
-	return t.change(server, func(all *saved, at string) error {
-		all.Servers[at] = token{secret}
+	return t.change(o.URL, func(all *saved, at string) error {
+		all.Servers[at] = token{o.Token, o.User}
 		return nil
 	})
 }

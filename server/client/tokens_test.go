@@ -14,12 +14,12 @@ func TestTokensOfUser(t *testing.T) {
 	if _, err := file.Of("https://a"); !errors.Is(err, ErrNoToken) {
 		t.Error(err)
 	}
-	for server, secret := range map[string]string{"https://a/": "awt_1", "http://127.0.0.1:7": "awt_2"} {
-		if err := file.Keep(server, secret); err != nil {
+	for server, secret := range map[string]string{"https://a/": "awt_p1_x", "http://127.0.0.1:7": "awt_p2_x"} {
+		if err := file.Keep(Options{URL: server, Token: secret, User: new(7)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := file.Of("https://a"); got != "awt_1" || err != nil {
+	if got, err := file.Of("https://a"); got.Token != "awt_p1_x" || *got.User != 7 || err != nil {
 		t.Error(got, err)
 	}
 	if got, err := file.Servers(); !slices.Equal(got, []string{"http://127.0.0.1:7", "https://a"}) || err != nil {
@@ -34,11 +34,11 @@ func TestTokensOfUser(t *testing.T) {
 	if err := file.Forget("https://a"); !errors.Is(err, ErrNoToken) {
 		t.Error(err)
 	}
-	if got, err := file.Of("http://127.0.0.1:7"); got != "awt_2" || err != nil {
+	if got, err := file.Of("http://127.0.0.1:7"); got.Token != "awt_p2_x" || err != nil {
 		t.Error(got, err)
 	}
 	for _, bad := range [][2]string{{"http://h", "awt"}, {"https://h", ""}, {"https://h", "a\nb"}} {
-		if err := file.Keep(bad[0], bad[1]); err == nil {
+		if err := file.Keep(Options{URL: bad[0], Token: bad[1]}); err == nil {
 			t.Error(bad)
 		}
 	}
@@ -47,7 +47,7 @@ func TestTokensOfUser(t *testing.T) {
 // A file that others can read has no secret; a broken one is not overwritten.
 func TestTokensOfOthers(t *testing.T) {
 	file := Tokens{filepath.Join(t.TempDir(), "credentials.json")}
-	if err := file.Keep("https://a", "awt_1"); err != nil {
+	if err := file.Keep(Options{URL: "https://a", Token: "awt_p1_x"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(file.File, 0o640); err != nil {
@@ -56,14 +56,14 @@ func TestTokensOfOthers(t *testing.T) {
 	if got, err := file.Of("https://a"); err == nil || strings.Contains(err.Error(), "awt_") {
 		t.Error(got, err)
 	}
-	for _, text := range []string{`{"servers":{"https://a":{"token":"awt_1","x":1}}}`, `{"servers":{},"servers":{}}`, "awt_1"} {
+	for _, text := range []string{`{"servers":{"https://a":{"token":"awt_p1_x","x":1}}}`, `{"servers":{},"servers":{}}`, "awt_p1_x"} {
 		if err := os.WriteFile(file.File, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(file.File, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := file.Keep("https://b", "awt_2"); err == nil || strings.Contains(err.Error(), "awt_") {
+		if err := file.Keep(Options{URL: "https://b", Token: "awt_p2_x"}); err == nil || strings.Contains(err.Error(), "awt_") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -42,8 +42,8 @@ func (w *world) watch(s *server) (end func()) {
 // read notes the events of a server up to the first message of a type.
 func (v *view) read(ctx context.Context, s *server, last string) error {
 	url := s.url + "/api/events?after=" + strconv.FormatInt(v.cursor, 10)
-	header := http.Header{"Authorization": {"Bearer " + s.world.secrets[ann]}}
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: header, Subprotocols: []string{"agent-wrapper"}})
+	web := &http.Client{Transport: s.web(ann).Transport} // without a time limit
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: web, Subprotocols: []string{"agent-wrapper"}})
 	if err != nil {
 		return err
 	}

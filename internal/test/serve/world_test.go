@@ -26,6 +26,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/signed"
 	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
@@ -152,6 +153,15 @@ type server struct {
 	out   io.Closer
 	log   bytes.Buffer
 	http  *http.Client
+	webs  *sync.Map // *http.Client, by who signs
+}
+
+// web returns the client of the owner of a credential.
+func (s *server) web(who string) *http.Client {
+	c, _ := s.webs.LoadOrStore(who, &http.Client{
+		Transport: &signed.Transport{Key: signed.TokenKey(s.world.secrets[who]), Base: s.http.Transport}, Timeout: patience,
+	})
+	return c.(*http.Client)
 }
 
 func (s *server) name() string { return filepath.Base(s.dir) }
@@ -204,6 +214,7 @@ func (s *server) start() {
 		s.cmd.Wait()
 		s.world.t.Fatalf("%s does not start: %v: %s", s.name(), err, s.log.String())
 	}
+	s.webs = &sync.Map{}
 	s.url, s.http = ready.Listening, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: patience}
 	s.alive, s.die = context.WithCancel(context.Background())
 	s.up.Store(true)
@@ -318,12 +329,11 @@ func (s *server) call(who, method, path string, body any) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Header.Set("Authorization", "Bearer "+s.world.secrets[who])
 	if body != nil {
 		q.Header.Set("Content-Type", "application/json")
 	}
 	s.world.tick()
-	resp, err := s.http.Do(q)
+	resp, err := s.web(who).Do(q)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCut, err)
 	}

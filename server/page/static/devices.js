@@ -68,7 +68,7 @@ class View {
 
   token(t, counts) {
     const here = t.id === this.ctx.me.id;
-    const kinds = { browser: 'Browser', code: 'One-time code, not used yet', program: t.role === 'agent' ? 'Agent' : 'Program' };
+    const kinds = { old: 'Program, of an earlier version', browser: 'Browser', code: 'One-time code, not used yet', program: t.role === 'agent' ? 'Agent' : 'Program' };
     const began = t.kind === 'browser' ? `paired ${clock(t.created)}` : `created ${clock(t.created)}`;
     const end = t.revoked ? `revoked ${clock(t.revoked)}` : !t.expires ? 'until it is revoked' : counts ? `until ${clock(t.expires)}, ${span((Date.parse(t.expires) - Date.now()) / 1000)} left` : `expired ${clock(t.expires)}`;
     return h('li', { class: 'grant' },

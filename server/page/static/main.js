@@ -14,6 +14,7 @@ import { clock, h, replace } from './dom.js';
 import { Live } from './live.js';
 import * as notify from './notify.js';
 import * as pairing from './pair.js';
+import { usable } from './signed.js';
 import views from './views.js';
 
 const tabs = [['inbox', 'Inbox'], ['sessions', 'Sessions'], ['history', 'History'], ['rules', 'Rules'], ['devices', 'Devices']];
@@ -29,14 +30,15 @@ let frame = null; // the elements around it
 async function start() {
   const code = codeOf(location.hash);
   if (code) history.replaceState(null, '', location.pathname);
-  if (api.half()) {
+  if (!usable()) return pairing.insecure(app);
+  if (await api.paired()) {
     try {
       return enter(await api.get('/api/me'));
     } catch (err) {
-      if (err.status !== 401) return unreachable(err, code);
+      if (err.status !== 401 && err.code !== 'unproved') return unreachable(err, code);
     }
   }
-  if (!code) return leave('');
+  if (!code) return leave(gone);
   try {
     enter(await api.pair(code));
   } catch (err) {
@@ -71,11 +73,13 @@ function leave(why) {
   pairing.show(app, why, enter);
 }
 
-api.onStranger(() => {
-  if (me) {
-    api.forget();
-    leave('This browser is no longer paired: its access was revoked or has expired.');
-  }
+let gone = ''; // why this browser is not paired any more
+
+api.onStranger((err) => {
+  gone = { server_restarted: 'This browser is no longer paired: the server was started again. Open the link that it printed, or enter a new code.', unproved: err.message }[err.code]
+    || 'This browser is no longer paired: its access was revoked or has expired.';
+  api.forget();
+  if (me) leave(gone);
 });
 
 // anew forgets whose browser it was and all that is shown, and finds out again.
@@ -95,6 +99,7 @@ api.onChange(anew);
 function enter(who) {
   unmount(); // a view that is not seen must not hear keys
   me = who;
+  gone = '';
   frame = makeFrame();
   live.start();
   if (!location.hash.startsWith('#/')) history.replaceState(null, '', '#/inbox');

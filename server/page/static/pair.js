@@ -38,9 +38,17 @@ export function show(root, why, done) {
   input.focus();
 }
 
+// insecure says that the browser lets no page sign that came this way.
+export function insecure(root) {
+  replace(root, h('main', { class: 'pair', id: 'main', tabIndex: -1 },
+    h('h1', null, 'agent-wrapper'),
+    h('p', { role: 'alert' }, 'This page works over https, or on the server’s own machine. This address is neither: ', h('b', null, location.origin)),
+    h('p', null, 'On the machine that runs the server, open the link that it printed. From elsewhere, use its https address.')));
+}
+
 // words says why a code did not let the browser in.
 export function words(err) {
-  if (err.status === 401) return 'This code is not valid: it was used, has expired, or belongs to another server. Create a new one.';
+  if (err.status === 401) return 'This code is not valid: it was used, has expired, or belongs to another server, or to an earlier start of this one. Create a new one.';
   if (err.status === 429) return 'Too many attempts. Wait a moment, then try again.';
   return err.message;
 }

@@ -21,8 +21,8 @@ export async function browser() {
 after(async () => (await started)?.close());
 
 /** scenario is a test with a server that runs, whose pages have to be without fault. */
-export function scenario(name, fn, options = {}) {
-  test(name, async () => {
+export function scenario(name, fn, { skip = false, ...options } = {}) {
+  test(name, { skip }, async () => {
     const stage = await Stage.set(options);
     try {
       await fn(stage);

@@ -42,8 +42,8 @@ scenario("who signs out in one tab sees nothing in the others", async (stage) =>
   await agent.asks("echo ask secret");
   await page.choose("echo ask secret");
   await page.tab.evaluate(() => { // as a tab hears of another one
-    localStorage.removeItem("agent-wrapper.half");
-    dispatchEvent(new StorageEvent("storage", { key: "agent-wrapper.half" }));
+    localStorage.removeItem("agent-wrapper.browser");
+    dispatchEvent(new StorageEvent("storage", { key: "agent-wrapper.browser" }));
   });
   await page.tab.getByLabel("One-time code").waitFor();
   assert.equal(await page.tab.getByText("echo ask secret").count(), 0);

@@ -26,6 +26,13 @@ export class Page {
     await this.tab.getByRole("banner").getByText(/^Live/).waitFor();
   }
 
+  /** pair lets the browser in by a code, on the screen of a browser that is not. */
+  async pair(code) {
+    await this.tab.getByLabel("One-time code").fill(code);
+    await this.press("Enter");
+    await this.live();
+  }
+
   /** go shows the view of a route. */
   async go(route) {
     await this.tab.evaluate((route) => (location.hash = route), `#${route}`);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { keyOf, scheme, hello, greeted, helloPath, proofHeader, sign } from "../static/signed.js";
 import { binary } from "./binary.mjs";
 
 const run = promisify(execFile);
@@ -54,8 +55,8 @@ export class World {
   }
 
   /** cli runs agent-wrapper and returns its exit code and output. */
-  async cli(args, { home, input } = {}) {
-    const child = run(binary(), args, { cwd: this.space, env: this.env(home), maxBuffer: 64 << 20 });
+  async cli(args, { home, input, environ } = {}) {
+    const child = run(binary(), args, { cwd: this.space, env: { ...this.env(home), ...environ }, maxBuffer: 64 << 20 });
     child.child.stdin.end(input);
     try {
       const { stdout, stderr } = await child;
@@ -152,11 +153,34 @@ export class Client {
   }
 
   async call(method, path, body) {
-    const res = await fetch(this.world.url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.secret}`, ...(body ? { "content-type": "application/json" } : {}) },
-      body: body && JSON.stringify(body),
-    });
+    const text = body && JSON.stringify(body);
+    let { res, proved } = await this.send(method, path, text);
+    if (res.status === 401 && !proved) {
+      this.server = undefined; // it was started again
+      ({ res, proved } = await this.send(method, path, text));
+    }
+    if (res.ok && !proved) throw new Error(`${method} ${path}: something else than the server answers`);
+    return this.read(res);
+  }
+
+  /** send signs a request and sends it. */
+  async send(method, path, body) {
+    const { host } = new URL(this.world.url);
+    this.key ??= await keyOf(this.secret.split("_")[1], this.secret);
+    if (this.at !== host) this.server = undefined;
+    if (!this.server) {
+      const asked = hello(this.key);
+      const res = await fetch(this.world.url + helloPath, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) });
+      if (!res.ok) return { res, proved: true };
+      this.server = await greeted(this.key, host, asked, await res.json());
+      this.at = host;
+    }
+    const { stamp, proof } = await sign(this.key, this.server, host, method, path, body);
+    const res = await fetch(this.world.url + path, { method, headers: { authorization: scheme + stamp, ...(body ? { "content-type": "application/json" } : {}) }, body });
+    return { res, proved: res.headers.get(proofHeader) === proof };
+  }
+
+  async read(res) {
     const text = await res.text();
     return { status: res.status, body: (res.headers.get("content-type") ?? "").startsWith("application/json") ? JSON.parse(text) : text };
   }
