@@ -380,6 +380,29 @@ deny = ["Edit(secret/**)", "WebFetch(evil.example)", "mcp__m__del"]
 	}
 }
 
+// TestShellOfHosts: what a line leaves for the next one runs unasked only where a host is
+// known to start a shell for each line.
+func TestShellOfHosts(t *testing.T) {
+	m := newMachine(t, `mode = "dontAsk"`)
+	m.noSync = true
+	for _, tt := range []struct {
+		host, tool string
+		own        bool
+	}{
+		{hook.Gemini, "run_shell_command", true}, {hook.Codex, "Bash", false}, {hook.Copilot, "bash", false}, {hook.Crush, "bash", false},
+	} {
+		if hosts.Named(tt.host).OwnShell != tt.own {
+			t.Errorf("%s: has a shell for each line: %v", tt.host, !tt.own)
+		}
+		for line, want := range map[string]bool{"export GOCACHEPROG=./x": tt.own, "f() { ls; }": tt.own, "export TZ=UTC": true, "cd src": true} {
+			input, _ := json.Marshal(map[string]string{"command": line})
+			if o := m.hears(t, tt.host, sent(tt.host, m.project, tt.tool, string(input))); runs(tt.host, o) != want {
+				t.Errorf("%s: %s: %d %s%s", tt.host, line, o.Code, o.Stdout, o.Stderr)
+			}
+		}
+	}
+}
+
 // An allowed command of Codex gets no standard input: the model could type into it.
 func TestCodexCloses(t *testing.T) {
 	m := newMachine(t, `allow = ["Bash(bash --norc)"]`)
