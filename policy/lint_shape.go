@@ -201,7 +201,7 @@ func (t *trialPolicy) decide(tool, field, text string) permission.Decision {
 	if err != nil || t == nil {
 		return permission.Decision{Behavior: permission.Deny}
 	}
-	use := permission.ToolUse{Tool: tool, Input: input, Dir: lintPlace.Workspace}
+	use := permission.ToolUse{Tool: tool, Input: input, Dir: lintPlace.Workspace, OwnShell: true}
 	return permission.Evaluate(t.policy, t.session, &use, workspace.Fake{Dir: lintPlace.Workspace}, nil)
 }
 

@@ -78,8 +78,11 @@ func (w *walker) computes(p *syntax.ParamExp) bool {
 // since the text, or one that runs it, puts such a value into it.
 func (w *walker) holds(name string) Secrecy {
 	found := unrelated
-	if mask.IsSecretVariable(name) || name == lastWord && w.unit.outer != nil { // a word of another text
+	if mask.IsSecretVariable(name) {
 		found = asItIs
+	}
+	if name == lastWord && w.unit.outer != nil {
+		found = asItIs // a word of the other text
 	}
 	for u := w.unit; u != nil; u = u.outer {
 		w.followSecrets(u)

@@ -159,11 +159,11 @@ func (e *effector) setName(t *Word) {
 		e.odd(causeSetName, e.prog.Name)
 		return
 	}
-	value, name := unknown(), withoutIndex(t.Text)
-	if e.w.holds(name) != unrelated {
+	if e.w.holds(withoutIndex(t.Text)) != unrelated {
 		e.w.declaresSecret() // the rest of an array
 	}
-	e.w.keeps(name, &value, e.index)
+	value := unknown()
+	e.w.keeps(withoutIndex(t.Text), &value, e.index)
 }
 
 func (e *effector) mapfile() {
