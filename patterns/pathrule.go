@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gobwas/glob"
@@ -536,6 +537,24 @@ func (n *name) holds(s *segment) bool {
 	return n.glob.Match((&shell.Word{Text: s.text, Holes: s.holes}).Filled(filler))
 }
 
+// evident reports whether a pattern of a program's own that begins with a wildcard, and else
+// is text, may be about what a rule means. An extension may be about a hidden file, and
+// about names that the rule tells by it (*.pem). A rule that ends in a wildcard has to say a
+// part of the text, or the text a part of it: *.ts does not mean .env.ts.
+func evident(text string, chunks []string) bool {
+	known := strings.Join(chunks, "")
+	switch extension := strings.HasPrefix(text, "."); {
+	case extension && !strings.HasPrefix(known, "."):
+		return false
+	case text == "" || chunks[len(chunks)-1] != "":
+		return true
+	}
+	return slices.ContainsFunc(chunks, func(chunk string) bool {
+		core := strings.TrimPrefix(chunk, ".")
+		return core != "" && (strings.Contains(text, core) || strings.Contains(core, text))
+	})
+}
+
 // meets reports whether a segment with holes may match. A class is taken to
 // match any character.
 func (n *name) meets(s *segment, fold bool) bool {
@@ -561,6 +580,9 @@ func (n *name) meets(s *segment, fold bool) bool {
 		for i := range chunks {
 			chunks[i] = strings.ToLower(chunks[i])
 		}
+	}
+	if first := s.holes[0]; first.At == 0 && first.Kind == shell.Pattern && !evident(text, chunks) {
+		return false
 	}
 	p := textPattern{chunks: chunks}
 	return p.meets(wordSteps(nil, &shell.Word{Text: text, Holes: s.holes}, false))

@@ -122,7 +122,7 @@ type step struct {
 // admits reports whether a run may contain the byte c.
 func (s step) admits(c byte) bool {
 	switch s.kind {
-	case shell.Glob:
+	case shell.Glob, shell.Pattern:
 		return c != '/' && c != border
 	case shell.Digits, shell.Pipe:
 		return c >= '0' && c <= '9'

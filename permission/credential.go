@@ -17,8 +17,8 @@ var credentialNames = namesOf(credentialPaths)
 // takesCredential reports whether a read may show a credential of a person. Only a
 // person lifts that, in every mode and whatever a rule names.
 func (e *evaluation) takesCredential(a *act) bool {
-	if a.sub.Kind != patterns.ReadPath || a.sub.Path == nil || a.does != nil && a.does.Unnamed {
-		return false
+	if a.sub.Kind != patterns.ReadPath || a.sub.Path == nil || a.does != nil && (a.does.Unnamed || a.does.ByPattern && a.does.Found) {
+		return false // the directory that is searched stands for the names that find looks for
 	}
 	tree := a.does != nil && a.does.Recursive
 	return slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return e.credentialAt(form, tree) })

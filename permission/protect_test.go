@@ -233,7 +233,7 @@ func TestProtectedSays(t *testing.T) {
 	// The rule that it names permits the write.
 	for _, use := range []string{"Edit: .git/config", "Edit: sub/.vscode/a b.json", "Write: .github/workflows/c[i]*.yml", "Edit: /etc/crontab", "Bash: cp x .envrc", "Bash: git config core.pager less"} {
 		d := s.decideOn(t, useOf(use))
-		_, rest, _ := strings.Cut(d.Reason, "change what other commands do (")
+		_, rest, _ := strings.Cut(d.Reason, " (")
 		rule, _, found := strings.Cut(rest, " would allow it")
 		if then := (spec{allow: "Bash; Edit; " + rule}).decideOn(t, useOf(use)); !found || then.Behavior != Allow {
 			t.Errorf("%s: %q, and with it %s", use, d.Reason, outcome(then))

@@ -283,7 +283,7 @@ func (t names) each(segments []shell.Word, f func(want []string, n int)) {
 		return
 	}
 	for first := range t {
-		if fits(segments[0], first) && tells(segments[0], first) {
+		if fits(segments[0], first) && tells(segments[0], first, len(segments) == 1) {
 			t.begin(first, segments, f)
 		}
 	}
@@ -291,9 +291,24 @@ func (t names) each(segments []shell.Word, f func(want []string, n int)) {
 
 // tells reports whether a segment that may be a name is evidence for it. At
 // least half of a name without a leading dot must be known, or every *.yml and
-// build* would match.
-func tells(segment shell.Word, name string) bool {
-	return name[0] == '.' || len(segment.Text)*2 >= len(name)
+// build* would match. A pattern of a program's own that begins with a wildcard may mean the
+// dot: it must tell more than a letter at the end of the name, and not only an extension. If
+// it ends in a wildcard as well, or names a directory, it must tell all behind the dot, or two
+// thirds of a name without one: *config* means neither .gitconfig nor kubeconfig.
+func tells(segment shell.Word, name string, last bool) bool {
+	text, holes := segment.Text, segment.Holes
+	own := holes[0].At == 0 && holes[0].Kind == shell.Pattern
+	switch {
+	case own && text[0] != '.' && (!last || holes[len(holes)-1].At == len(text)):
+		return len(text)+1 >= len(name) || name[0] != '.' && len(text)*3 >= len(name)*2
+	case name[0] != '.':
+		return len(text)*2 >= len(name)
+	case !own:
+		return true
+	case text[0] == '.':
+		return len(text) > 1 && strings.HasPrefix(name, strings.ToLower(text))
+	}
+	return len(text) > 1
 }
 
 func (t names) begin(first string, segments []shell.Word, f func(want []string, n int)) {

@@ -102,8 +102,45 @@ func telling(segments []shell.Word) string {
 	if part != "" && name.Known() && risk.SensitiveName(knownEnd(segments)) == "" {
 		return "" // it is public where it lies
 	}
-	for _, filled := range fillings[:len(fillings)*min(len(name.Holes), 1)] {
-		part = cmp.Or(part, risk.SensitiveName(name.Filled(filled)))
+	if name.Known() {
+		return part
+	}
+	rest := shell.Word{Text: name.Text, Holes: name.Holes}
+	if rest.Holes[0].At == 0 {
+		rest.Holes = rest.Holes[1:] // nothing stands there
+	}
+	for _, filled := range fillings {
+		part = cmp.Or(part, risk.SensitiveName(name.Filled(filled)), risk.SensitiveName(rest.Filled(filled)))
+	}
+	for at := range len(name.Text) {
+		if part == "" && strings.IndexByte("._-", name.Text[at]) >= 0 {
+			part = tellingAt(name, at)
+		}
+	}
+	return part
+}
+
+// tellingAt is telling for a name with wildcards in the part that tells, which ends or
+// begins at a byte of the name: .e?v.local, id[_]rsa_work, server.p?m.
+func tellingAt(name *shell.Word, at int) (part string) {
+	head, tail := shell.Word{Text: name.Text[:at]}, shell.Word{Text: name.Text[at:]}
+	for _, h := range name.Holes {
+		if h.At <= at {
+			head.Holes = append(head.Holes, h)
+		} else {
+			tail.Holes = append(tail.Holes, shell.Hole{At: h.At - at, Kind: h.Kind})
+		}
+	}
+	begins, ends := risk.SensitiveParts()
+	for _, begin := range begins {
+		if len(head.Holes) > 0 && fits(head, begin) && tells(head, begin, true) {
+			part = cmp.Or(part, risk.SensitiveName(begin+tail.Text))
+		}
+	}
+	for _, end := range ends {
+		if len(tail.Holes) > 0 && 2*len(tail.Text) > len(end) && fits(tail, end) {
+			part = cmp.Or(part, risk.SensitiveName(cmp.Or(head.Text, "x")+end))
+		}
 	}
 	return part
 }
@@ -120,8 +157,8 @@ func knownEnd(segments []shell.Word) string {
 }
 
 // fillings are what a wildcard may stand for in the name of a file with secrets:
-// server*.pem, secrets.*, credential*.
-var fillings = []string{"x", "json", ".json", "s.json"}
+// server*.pem, secrets.*, credential*, *env.local, *pem.
+var fillings = []string{"x", "json", ".json", "s.json", ".", "x."}
 
 const dotenv = ".env"
 

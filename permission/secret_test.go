@@ -2,7 +2,12 @@ package permission
 
 import (
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // decideSecret decides a line where reading what holds secrets is asked about.
@@ -114,5 +119,68 @@ func TestSecretArgumentsOfFunctions(t *testing.T) {
 		if res := can(t, v, using("Bash", line)); res.Behavior != want {
 			t.Errorf("%s: %v, %s", line, res.Behavior, res.Reason)
 		}
+	}
+}
+
+// patternsFor returns patterns that programs match themselves and that mean a name: with
+// each character in its turn as a wildcard or escaped, and with one end left out.
+func patternsFor(name string) []string {
+	var out []string
+	for i, c := range name {
+		if c == '/' {
+			continue
+		}
+		before, after := name[:i], name[i+1:]
+		out = append(out, before+"?"+after, before+"["+name[i:i+1]+"]"+after, before+"[!@]"+after, before+"*"+after, before+`\`+name[i:])
+	}
+	last := strings.LastIndexByte(name, '/') + 1
+	half := last + (len(name)-last+1)/2
+	return append(out, name[:half+1]+"*", name[:last]+"*"+name[last+1:], name+"*", "*"+name, "**/"+name)
+}
+
+// TestPatternsOfSecrets generates patterns for each name of the table of secret names, and
+// puts them where programs look for files whose contents are shown.
+func TestPatternsOfSecrets(t *testing.T) {
+	lines := []string{
+		"find . -path '*/%s' -exec cat {} +", "find . -wholename './%s' | xargs cat", "rg x -g '%s'", "rg x --iglob '%s'", "rg x --type-add 'q:%s' -tq", "grep -r x --include='%s' .",
+		"git grep x -- '%s'", "git log -p -- '%s'", "git show HEAD -- '%s'", "git diff HEAD -- '%s'", "git archive HEAD '%s'", "git blame -- '%s'", "git diff -- ':(icase)%s'",
+	}
+	named := []string{"find . -name '%s' -exec cat {} +", "find . -iname '%s' -exec head {} ';'", "find . -type f -name '%s' -print0 | xargs -0 cat", "for f in $(find . -name '%s'); do cat $f; done"}
+	names, _ := risk.SensitivePaths()
+	told := []string{".env.local", "server.pem", "id_rsa_work", "secrets.yml", "prod.tfvars"}
+	n := 0
+	for _, name := range append(names, told...) {
+		patterns := patternsFor(name)
+		if slices.Contains(told, name) {
+			patterns = patterns[:5*len(name)] // the beginning alone tells nothing
+		}
+		for i, pattern := range patterns {
+			way := lines[(n+i)%len(lines)]
+			if !strings.Contains(name, "/") && i%2 == 0 {
+				way = named[(n+i)%len(named)]
+			}
+			n++
+			line, in := strings.ReplaceAll(way, "%s", pattern), spec{risk: true}
+			if i%3 == 0 {
+				in.allow, in.deny = "Bash", "Read("+path.Base(name)+")"
+			}
+			if d := decideSecret(t, in, line, fakeFS{}); d.Behavior == Allow {
+				t.Errorf("%s means %s: allowed with deny %q", line, name, in.deny)
+			}
+		}
+	}
+	if n < 5000 {
+		t.Errorf("only %d lines", n)
+	}
+	for _, pattern := range []string{"*.go", "*.md", "*.ts", "*.json", "*.yml", "*.toml", "*_test.go", "*", "Makefile", "test_*.py", "*config*", "*.[ch]", "*.d.ts", "src/*.go", "*config/config.go"} {
+		for _, way := range append(lines, named...) {
+			line := strings.ReplaceAll(way, "%s", pattern)
+			if d := decideSecret(t, spec{risk: true}, line, fakeFS{}); d.Behavior != Allow {
+				t.Errorf("%s: %s", line, outcome(d))
+			}
+		}
+	}
+	if d := decideSecret(t, spec{risk: true}, "find . -name '*.*' -exec cat {} +", fakeFS{}); d.Behavior != Allow {
+		t.Errorf("any name with a dot: %s", outcome(d))
 	}
 }

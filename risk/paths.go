@@ -36,7 +36,7 @@ var spots = []spot{
 	{"**/.zlogin", High, startup, FactorSensitive},
 	{"**/.gitconfig **/.git/hooks **/.git/config", High, gitRuns, FactorSensitive},
 	{"**/.git-credentials **/.aws **/.azure **/.config/gcloud **/.kube **/.docker/config.json **/.netrc **/.npmrc", Moderate, mutating, FactorSensitive},
-	{"**/.pypirc **/_netrc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
+	{"**/.pypirc **/_netrc **/.pgpass **/.env **/.envrc **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
 	{"**/id_dsa **/.htpasswd **/.vault-token **/.vault_pass **/.secrets **/.password-store **/.local/share/keyrings **/Library/Keychains **/.config/op **/.config/sops", Moderate, mutating, FactorSensitive},
 	// clouds and code hosts
 	{"**/.oci **/.aliyun **/.bluemix **/.config/doctl **/.config/hcloud **/.config/linode-cli **/.fly **/.config/scw **/.boto **/.s3cfg **/.config/rclone **/.mc/config.json", Moderate, mutating, FactorSensitive},
@@ -193,6 +193,12 @@ func SensitiveName(file string) string {
 	}
 	return part
 }
+
+// SensitiveParts returns what the names begin with, and what they end in, that SensitiveName
+// knows.
+var SensitiveParts = sync.OnceValues(func() (begins, ends []string) {
+	return slices.Concat([]string{".env"}, keyNames, holders, accounts), slices.Concat(keyFiles, valueFiles, dataFiles)
+})
 
 // isExample reports whether a part of a name says that the file is an example.
 func isExample(name string) bool {

@@ -135,6 +135,9 @@ func (e *effector) globs(dirs []Word) {
 		if at := strings.IndexByte(a.Value.Text, ':'); at >= 0 { // --type-add NAME:PATTERN
 			files = append(files, globWords(cutWord(a.Value, at+1))...)
 		}
+		if slices.Contains(a.Option.Names, "--iglob") || e.has("--glob-case-insensitive") {
+			files = inLowerCase(files)
+		}
 		for _, glob := range files {
 			for _, dir := range dirs {
 				e.read(joinPath(dir, glob), NeedNone, "option "+a.Option.Names[0]+" of "+e.prog.Name)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/program"
@@ -76,9 +77,12 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 		skips = e.skips()
 	}
 	for _, at := range places {
+		if at.matched && kind == Write {
+			continue // the directory that is searched stands for it
+		}
 		e.w.add(Action{
-			Skips: skips,
-			Kind:  kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
+			Skips: skips, ByPattern: at.matched,
+			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive && !at.matched,
 			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
@@ -100,7 +104,7 @@ func (e *effector) skipsHidden() bool {
 		case a.Kind != ArgOption:
 			continue
 		}
-		if a.Option.Effect == program.EffGlob && !strings.HasPrefix(a.Value.Text, "!") && len(globWords(a.Value)) == 0 {
+		if a.Option.Effect == program.EffGlob && !strings.HasPrefix(a.Value.Text, "!") && anyName(globWords(a.Value)) {
 			return false // the pattern of everything means hidden files as well
 		}
 		for _, name := range a.Option.Names {
@@ -111,6 +115,11 @@ func (e *effector) skipsHidden() bool {
 		}
 	}
 	return true
+}
+
+// anyName reports whether the names that a pattern means have nothing in common.
+func anyName(files []Word) bool {
+	return !slices.ContainsFunc(files, func(w Word) bool { return w.Text != "" })
 }
 
 // mount records the directory under which another appears (mount(8)), and that everything

@@ -180,18 +180,23 @@ func TestNoPathIsHidden(t *testing.T) {
 // points, whether or not such a file exists.
 func TestFindNames(t *testing.T) {
 	for line, want := range map[string][]string{
-		"find . -name .env -exec cat {} +":          {"./.env", "./…/.env", "./…/…/.env", "./…/…/…/.env"},
-		"find . -name '.e*' | xargs cat":            {"./.e…", "./…/.e…", "./…/…/.e…", "./…/…/…/.e…"},
-		"find src -iname ID_RSA -exec cat {} ';'":   {"src/id_rsa", "src/…/id_rsa", "src/…/…/id_rsa", "src/…/…/…/id_rsa"},
-		"find . -path './secrets/*' -exec cat {} +": {"./secrets/…", "./…/secrets/…", "./…/…/secrets/…", "./…/…/…/secrets/…"},
-		"find . -name '*.go' -exec cat {} +":        nil,
-		"find . -name '?env' | xargs cat":           nil,
-		"find . -type f | xargs cat":                nil,
+		"find . -name .env -exec cat {} +":           {"./.env", "./…/.env", "./…/…/.env", "./…/…/…/.env"},
+		"find . -name '.e*' | xargs cat":             {"./.e…", "./…/.e…", "./…/…/.e…", "./…/…/…/.e…"},
+		"find src -iname ID_RSA -exec cat {} ';'":    {"src/id_rsa", "src/…/id_rsa", "src/…/…/id_rsa", "src/…/…/…/id_rsa"},
+		"find . -path './secrets/*' -exec cat {} +":  {"./secrets/…", "./…/secrets/…", "./…/…/secrets/…", "./…/…/…/secrets/…"},
+		"find . -name '*.go' -exec cat {} +":         {"./….go"},
+		"find . -name '?env' | xargs cat":            {"./…env"},
+		"find . ! -name '?env' | xargs cat":          nil,
+		"find . -name '[.]env' | xargs cat":          {"./.env"},
+		"find . -path '*/.aws/c*' | xargs cat":       {"./.aws/c…", "./c…"},
+		`find . -regex '.*/\.env' | xargs cat`:       {"./.env"},
+		"find . -iregex '.*/ID_(rsa|dsa)'|xargs cat": {"./id_rsa", "./id_dsa"},
+		"find . -type f | xargs cat":                 nil,
 	} {
 		var got []string
 		for _, a := range analyze(line).Actions {
 			path := strings.TrimPrefix(show(&a.Path), "/home/dev/proj/")
-			if a.Kind == Read && path != "." && path != "src" && path != "/home/dev/proj" {
+			if a.Kind == Read && path != "." && path != "src" && path != "/home/dev/proj" && !slices.Contains(got, path) {
 				got = append(got, path)
 			}
 		}
@@ -220,7 +225,7 @@ func TestNamesLieBelow(t *testing.T) {
 	} {
 		found := false
 		for _, a := range analyze(tt.line).Actions {
-			if a.Kind != Read {
+			if a.Kind != Read || a.ByPattern {
 				continue
 			}
 			found = true

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/program"
@@ -37,6 +38,7 @@ const (
 	Digits                  // decimal digits only, at least one
 	Number                  // as Digits, with an optional minus sign
 	Pipe                    // the descriptor number of a process substitution
+	Pattern                 // a pattern that the program itself matches: as Glob, also for a leading dot
 )
 
 // Word is one argument as the program receives it. Its text is known except at its
@@ -60,6 +62,9 @@ type Word struct {
 	// files, for a word in under, reports that the names are of regular files, not of
 	// links.
 	files bool
+	// matched reports that the word is a pattern that the program itself matches, or a
+	// name that one means.
+	matched bool
 }
 
 // Known reports whether the word is one word of known text.
@@ -101,6 +106,11 @@ func (w *Word) hasHole(kind HoleKind) bool {
 		}
 	}
 	return false
+}
+
+// onlyGlobs reports whether nothing but pathname expansion fills the holes of a word.
+func (w *Word) onlyGlobs() bool {
+	return !slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Kind != Glob })
 }
 
 // Kind is the kind of an action.
@@ -182,8 +192,8 @@ type Action struct {
 	// contents of a file rather than by a word (git apply). Only ask and deny rules
 	// consider it; it is not assumed to change guarded files.
 	Unnamed bool
-	// ByPattern reports that a pattern of an option names the Read below a directory that
-	// is read anyway, so that only ask and deny rules and secrets count it.
+	// ByPattern reports that a pattern of the program's own names the Read below a
+	// directory that is read anyway, so that only ask and deny rules and secrets count it.
 	ByPattern bool
 	// Own reports that the Write is to a file in which the program keeps its own
 	// settings and which no word names. Harmless reports that the setting written

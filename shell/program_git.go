@@ -193,13 +193,14 @@ func (e *effector) gitShows() {
 		named = behind(named, e.has("-e") || e.has("-f"))
 	}
 	for _, r := range named {
-		if !r.Known() {
+		if !r.onlyGlobs() {
 			continue // nearly always a revision
 		}
-		if at := strings.LastIndexByte(r.Text, ':'); at > 0 {
+		if at := strings.LastIndexByte(r.Text, ':'); at > 0 && !strings.Contains(r.Text, "[:") {
 			r = cutWord(r, at+1)
 		}
 		for _, file := range pathspec(r) {
+			file.matched = !file.Known()
 			e.read(file, NeedNone, "operand of git "+e.scan.Path[0])
 		}
 	}

@@ -58,23 +58,14 @@ func findStart(words []Word) findPaths {
 }
 
 // names returns the places at or below which the names lie that find prints: its
-// starting points and, for a name that it searches for, that name below them. A name
-// that begins with a wildcard tells too little.
+// starting points and, for a name that it searches for, that name below them.
 func (f findPaths) names(words []Word) []Word {
 	places := slices.Clone(f.paths)
 	for i := f.end; i+1 < len(words); i++ {
-		name := words[i+1]
-		switch words[i].Text {
-		case "-name", "-path", "-wholename":
-		case "-iname", "-ipath", "-iwholename":
-			name.Text = strings.ToLower(name.Text)
-		default:
-			continue
-		}
-		if literal := strings.IndexAny(name.Text+"*", `*?[\\`); name.Known() && literal > 0 {
-			name.Text = strings.TrimPrefix(name.Text[:literal], "./")
+		negated := words[i-1].Text == "!" || words[i-1].Text == "-not"
+		for _, name := range namesOfTest(words[i].Text, words[i+1], negated) {
 			for _, p := range f.paths {
-				places = append(places, somewhereBelow(p, name.Text, literal < len(words[i+1].Text))...)
+				places = append(places, somewhereBelow(p, name)...)
 			}
 		}
 	}
@@ -84,6 +75,64 @@ func (f findPaths) names(words []Word) []Word {
 		}
 	}
 	return places
+}
+
+// namesOfTest returns the names that a test of find is for: what its pattern begins with, and
+// those that its wildcards mean. A test that is negated is for no others than the first.
+func namesOfTest(test string, pattern Word, negated bool) []Word {
+	if !pattern.Known() {
+		return nil
+	}
+	base := strings.TrimPrefix(strings.TrimPrefix(test, "-"), "i")
+	var names []Word
+	switch base {
+	case "name":
+		names = beginning(pattern)
+	case "path", "wholename":
+		names = beginning(pattern)
+	case "regex":
+		pattern.Text = globOfRegex(pattern.Text)
+	default:
+		return nil
+	}
+	switch text := strings.TrimPrefix(strings.TrimRight(pattern.Text, "*"), "./"); {
+	case negated, len(names) > 0 && text == names[0].Text:
+	case base == "name":
+		names = append(names, wildWords(pattern)...)
+	default:
+		names = append(append(names, wildWords(pattern)...), spanning(pattern)...)
+	}
+	if strings.HasPrefix(test, "-i") {
+		for i := range names {
+			names[i].Text = strings.ToLower(names[i].Text)
+		}
+	}
+	return names
+}
+
+// beginning returns what a pattern begins with, if that is no wildcard.
+func beginning(pattern Word) []Word {
+	literal := strings.IndexAny(pattern.Text+"*", `*?[\\`)
+	if literal == 0 {
+		return nil
+	}
+	begin := Word{Text: strings.TrimPrefix(pattern.Text[:literal], "./"), Pos: pattern.Pos, End: pattern.End}
+	if literal < len(pattern.Text) {
+		begin.Holes = []Hole{{At: len(begin.Text), Kind: Glob}}
+	}
+	return []Word{begin}
+}
+
+// wildWords returns the names that a pattern with wildcards means: .aws/config for
+// */.aws/config.
+func wildWords(pattern Word) []Word {
+	var out []Word
+	for _, text := range globTexts(pattern.Text) {
+		for _, end := range behindWild(text) {
+			out = append(out, globWord(end, pattern))
+		}
+	}
+	return out
 }
 
 // regular reports whether find finds only regular files.
@@ -104,16 +153,15 @@ func (f findPaths) regular(words []Word) bool {
 // listed.
 const maxFound = 3
 
-// somewhereBelow returns a name in a directory and in unknown directories below it.
-// With more set, unknown text follows the name.
-func somewhereBelow(dir Word, name string, more bool) []Word {
+// somewhereBelow returns a name in a directory and in unknown directories below it, which
+// may be those that a rule is about. A pattern only means names.
+func somewhereBelow(dir, name Word) []Word {
+	if name.matched {
+		return []Word{joinPath(dir, name)}
+	}
 	var places []Word
 	for range maxFound + 1 {
-		at := joinPath(dir, Word{Text: name})
-		if more {
-			at.Holes = append(at.Holes, Hole{At: len(at.Text), Kind: Glob})
-		}
-		places = append(places, at)
+		places = append(places, joinPath(dir, name))
 		dir = joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
 	}
 	return places

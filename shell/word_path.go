@@ -51,7 +51,7 @@ func relative(w *Word) bool {
 	if strings.HasPrefix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[0].At > 0) {
 		return false
 	}
-	return len(w.Holes) == 0 || w.Holes[0].At > 0 || w.Holes[0].Kind == Glob
+	return len(w.Holes) == 0 || w.Holes[0].At > 0 || w.Holes[0].Kind == Glob || w.Holes[0].Kind == Pattern
 }
 
 func pathClean(p string) string { return path.Clean(p) }
@@ -62,7 +62,7 @@ func joinPath(dir, path Word) Word {
 	}
 	out := Word{
 		Text: dir.Text + "/" + path.Text, Holes: slices.Clone(dir.Holes),
-		Split: path.Split, Pos: path.Pos, End: path.End,
+		Split: path.Split, Pos: path.Pos, End: path.End, matched: path.matched,
 	}
 	if dir.Text == "/" && dir.Known() {
 		out.Text = "/" + path.Text
