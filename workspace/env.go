@@ -57,7 +57,8 @@ func readlink(at string) (target string, ok bool) {
 }
 
 // Below reports whether a path that the rule covers exists below dir; hidden says
-// whether names that begin with a dot count. A link to a directory is followed if
+// whether names that begin with a dot count, if no file such as .gitignore shows them (!.env).
+// A link to a directory is followed if
 // it leads to something that the rule may cover, because a program may follow it.
 // The result is true if it cannot be determined, within the limit or at all.
 // Directories in which only a link can lead to such a path (node_modules under a
@@ -73,6 +74,9 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 		s.left = defaultLimit
 	}
 	real, ok := e.Resolve(dir)
+	if ok && !hidden {
+		s.readAbove(real)
+	}
 	return !ok || s.in(real, strings.TrimSuffix(dir, "/")) || s.linked()
 }
 
@@ -146,6 +150,19 @@ type search struct {
 	seen    map[string]bool // directories that were examined
 	later   []place         // directories in which only a link can lead to what the rule covers
 	links   bool            // later is being examined
+	shown   ignorer         // what shows hidden names
+}
+
+// readAbove reads what the directories above one say of hidden names.
+func (s *search) readAbove(dir string) {
+	var above []string
+	for dir != "/" && dir != "." {
+		dir = path.Dir(dir)
+		above = append(above, dir)
+	}
+	for _, dir := range slices.Backward(above) {
+		s.hidden = s.hidden || !s.shown.readShown(dir)
+	}
 }
 
 // place is a directory, by its resolved path and by the path that it was reached
@@ -170,8 +187,12 @@ func (s *search) in(real, name string) bool {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 	}
 	s.seen[real] = true
+	defer func(rules []ignoreRule) { s.shown.rules = rules }(s.shown.rules)
+	if !s.hidden && slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return slices.Contains(ignoreFiles, entry.Name()) }) {
+		s.hidden = !s.shown.readShown(real)
+	}
 	for _, entry := range entries {
-		if !s.hidden && strings.HasPrefix(entry.Name(), ".") {
+		if !s.hidden && strings.HasPrefix(entry.Name(), ".") && !s.shown.shows(path.Join(real, entry.Name()), entry.IsDir()) {
 			continue
 		}
 		if s.left--; s.left < 0 {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -212,16 +213,60 @@ func globClass(glob string) (class string, n int) {
 
 // matches reports whether the last pattern that matches a path ignores it.
 func (g *ignorer) matches(name string, isDir bool) bool {
-	ignored := false
-	for i := range g.rules {
-		rule := &g.rules[i]
-		text := path.Base(name)
-		if rule.anchored {
-			text = strings.TrimPrefix(name, strings.TrimSuffix(rule.dir, "/")+"/")
-		}
-		if (isDir || !rule.dirs) && rule.pattern.MatchString(text) {
-			ignored = !rule.keeps
+	last := g.last(name, isDir)
+	return last != nil && !last.keeps
+}
+
+// last returns the last pattern that matches a path, or nil.
+func (g *ignorer) last(name string, isDir bool) *ignoreRule {
+	for i := range slices.Backward(g.rules) {
+		if rule := &g.rules[i]; (isDir || !rule.dirs) && rule.match(name) {
+			return rule
 		}
 	}
-	return ignored
+	return nil
+}
+
+func (r *ignoreRule) match(name string) bool {
+	text := path.Base(name)
+	if r.anchored {
+		text = strings.TrimPrefix(name, strings.TrimSuffix(r.dir, "/")+"/")
+	}
+	return r.pattern.MatchString(text)
+}
+
+// ignoreFiles are the files by which searches leave names out and bring hidden ones in, the
+// last one counting most.
+var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore", ".fdignore"}
+
+// readShown adds the patterns of a directory by which a search shows hidden names, and those
+// that take them back. It is false if a file cannot be read, so that any name may be shown.
+func (g *ignorer) readShown(dir string) bool {
+	for _, file := range ignoreFiles {
+		data, err := readRegular(path.Join(dir, file), maxIgnore)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return false
+		}
+		for line := range strings.Lines(string(data)) {
+			rule, ok := parseIgnore(dir, strings.TrimRight(line, "\r\n"))
+			if !ok && rule.keeps { // it may mean any name
+				rule.pattern, rule.anchored, rule.dirs = anyName, false, false
+			}
+			if ok || rule.keeps {
+				g.rules = append(g.rules, rule)
+			}
+		}
+	}
+	return true
+}
+
+var anyName = regexp.MustCompile("")
+
+// shows reports whether a search that leaves hidden names out shows this one.
+func (g *ignorer) shows(name string, isDir bool) bool {
+	last := g.last(name, isDir)
+	return last != nil && last.keeps
 }

@@ -252,6 +252,33 @@ func TestBelow(t *testing.T) {
 	}
 }
 
+// TestBelowShown checks that a search that leaves hidden names out shows those that an
+// ignore file brings in, as ripgrep does.
+func TestBelowShown(t *testing.T) {
+	for line, want := range map[string][2]bool{ // below the directory, and below conf
+		"!.env": {true, true}, "!.*": {true, true}, "!*": {true, true}, "!conf/**": {true, true}, "!/conf/.env": {true, true}, "!**/.env": {true, true}, "!con[!a]/**/.env": {true, true}, "!.e[n]v": {true, true},
+		"!.env.example": {}, ".env": {}, "!.gitkeep\n!.vscode/settings.json": {}, "!dist/**": {}, "# !.env": {}, "!.env\n.env": {}, "!/.env": {},
+	} {
+		for _, file := range ignoreFiles {
+			dir := tree(t, "conf/.env", "src/a.go")
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(line+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rule, _, err := patterns.Parse("Read(.env)", patterns.Deny, patterns.Source{Name: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := Env{Place: patterns.Place{Workspace: dir}}
+			if got := [2]bool{env.Below(dir, rule, false), env.Below(dir+"/conf", rule, false)}; got != want {
+				t.Errorf("%s with %q shows %v, want %v", file, line, got, want)
+			}
+			if env.Below(dir+"/src", rule, false) {
+				t.Errorf("%s with %q shows something in src", file, line)
+			}
+		}
+	}
+}
+
 func TestBelowLimit(t *testing.T) {
 	var names []string
 	for i := range 30 {
