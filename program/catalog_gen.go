@@ -8822,7 +8822,7 @@ var options10 = []Option{
 	{Names: names{"-B", "--before"}, Value: Optional},
 	{Names: names{"-C", "--context"}, Value: Optional},
 	{Names: names{"--depth"}, Value: Required},
-	{Names: names{"-G", "--file-search-regex"}, Value: Required},
+	{Names: names{"-G", "--file-search-regex"}, Value: Required, Effect: EffGlob},
 	{Names: names{"-g"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--ignore-dir"}, Value: Required},

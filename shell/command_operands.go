@@ -131,13 +131,7 @@ func (e *effector) globs(dirs []Word) {
 		if a.Kind != ArgOption || a.Option.Effect != program.EffGlob {
 			continue
 		}
-		files := globWords(a.Value)
-		if at := strings.IndexByte(a.Value.Text, ':'); at >= 0 { // --type-add NAME:PATTERN
-			files = append(files, globWords(cutWord(a.Value, at+1))...)
-		}
-		if slices.Contains(a.Option.Names, "--iglob") || e.has("--glob-case-insensitive") {
-			files = inLowerCase(files)
-		}
+		files := e.filesOf(&a)
 		for _, glob := range files {
 			for _, dir := range dirs {
 				e.read(joinPath(dir, glob), NeedNone, "option "+a.Option.Names[0]+" of "+e.prog.Name)
@@ -147,6 +141,25 @@ func (e *effector) globs(dirs []Word) {
 	for i := from; i < len(e.w.facts.Actions); i++ {
 		e.w.facts.Actions[i].ByPattern = true
 	}
+}
+
+// filesOf returns the files that the pattern of an option names.
+func (e *effector) filesOf(a *Arg) []Word {
+	if slices.Contains(a.Option.Names, "--file-search-regex") { // ag
+		files := regexWords(a.Value)
+		if e.skipsHidden() {
+			return visible(files)
+		}
+		return files
+	}
+	files := globWords(a.Value)
+	if at := strings.IndexByte(a.Value.Text, ':'); at >= 0 { // --type-add NAME:PATTERN
+		files = append(files, globWords(cutWord(a.Value, at+1))...)
+	}
+	if slices.Contains(a.Option.Names, "--iglob") || e.has("--glob-case-insensitive") {
+		files = inLowerCase(files)
+	}
+	return files
 }
 
 // changes writes the operands of a program whose operands the catalogue does not

@@ -104,7 +104,7 @@ func (e *effector) skipsHidden() bool {
 		case a.Kind != ArgOption:
 			continue
 		}
-		if a.Option.Effect == program.EffGlob && !strings.HasPrefix(a.Value.Text, "!") && anyName(globWords(a.Value)) {
+		if a.Option.Effect == program.EffGlob && e.prog.Name == "rg" && !strings.HasPrefix(a.Value.Text, "!") && anyName(globWords(a.Value)) {
 			return false // the pattern of everything means hidden files as well
 		}
 		for _, name := range a.Option.Names {

@@ -129,7 +129,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 	case "ls":
 		return namesOfLs(&n, bare)
 	case "fd":
-		return namesBelow(behind(n.operands, false))
+		return n.fd()
 	case "rg", "grep":
 		if n.has("-l", "--files-with-matches") {
 			return namesBelow(behind(n.operands, n.pattern))
@@ -167,6 +167,7 @@ type nameWords struct {
 	options  []string // first name of each option
 	sub      string   // the subcommand
 	pattern  bool     // an option gave the pattern
+	endings  []Word   // values of -e
 }
 
 func (n *nameWords) has(names ...string) bool {
@@ -183,6 +184,9 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 			n.sub = words[a.Word].Text
 		case ArgOption:
 			n.options = append(n.options, a.Option.Names[0])
+			if a.Option.Names[0] == "-e" {
+				n.endings = append(n.endings, a.Value)
+			}
 			n.pattern = n.pattern || a.Option.Pattern || a.Option.Effect == program.EffPattern
 		case ArgUnlisted, ArgUnsure:
 			return n, false
@@ -229,7 +233,44 @@ func namesOfGit(operands []Word) []Word {
 			return nil
 		}
 	}
-	return []Word{{Text: "."}}
+	names := []Word{{Text: "."}}
+	for _, operand := range operands {
+		for _, name := range pathspec(operand) {
+			name.matched = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// fd returns the places of the names that fd prints, and those that its pattern means.
+func (n *nameWords) fd() []Word {
+	dirs := namesBelow(behind(n.operands, false))
+	var files []Word
+	if len(n.operands) > 0 {
+		switch pattern := n.operands[0]; {
+		case !pattern.Known():
+		case n.has("-g"):
+			files = wildWords(pattern)
+		case n.has("-F"):
+			files = []Word{{Text: pattern.Text, Holes: []Hole{{Kind: Pattern}, {At: len(pattern.Text), Kind: Pattern}}, matched: true}}
+		default:
+			files = regexWords(pattern)
+		}
+	}
+	for _, ending := range n.endings {
+		files = append(files, Word{Text: "." + strings.TrimPrefix(ending.Text, "."), Holes: []Hole{{Kind: Pattern}}, matched: true})
+	}
+	if !n.has("-H", "-u") {
+		files = visible(files)
+	}
+	places := dirs
+	for _, dir := range dirs {
+		for _, file := range files {
+			places = append(places, joinPath(dir, file))
+		}
+	}
+	return places
 }
 
 // namesBelow returns the operands, or the current directory.

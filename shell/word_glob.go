@@ -238,6 +238,41 @@ func spanning(w Word) []Word {
 	return out
 }
 
+// regexWords returns the files that a regular expression means, which may match a part of
+// their paths.
+func regexWords(w Word) []Word {
+	if !w.Known() {
+		return nil
+	}
+	text, choices := w.Text, strings.Contains(w.Text, "|")
+	if choices {
+		text = "(" + text + ")"
+	}
+	if choices || !strings.HasPrefix(text, "^") {
+		text = ".*" + text
+	}
+	if choices || !strings.HasSuffix(text, "$") || strings.HasSuffix(text, `\$`) {
+		text += ".*"
+	}
+	w.Text = globOfRegex(text)
+	return append(wildWords(w), spanning(w)...)
+}
+
+// visible returns names for a program that leaves hidden files out.
+func visible(files []Word) []Word {
+	var out []Word
+	for _, file := range files {
+		if name := last(file); strings.HasPrefix(name.Text, ".") && (name.Known() || name.Holes[0].At > 0) {
+			continue
+		}
+		for i := range file.Holes {
+			file.Holes[i].Kind = Glob
+		}
+		out = append(out, file)
+	}
+	return out
+}
+
 // regexRepeats are the operators of a regular expression that repeat what stands before
 // them.
 const regexRepeats = "*+?{"

@@ -41,6 +41,16 @@ func TestPatternsName(t *testing.T) {
 		"git grep x -- '[[:punct:]]env'":                    "/p/*env",
 		"git grep x -- *env":                                "/p/*env",
 		"git diff -- 'a*env'":                               "/p/*env",
+		`ag --hidden -G '\.env$' x`:                         "/p/./*.env",
+		"ag --hidden -G 'b|nv' x sub":                       "/p/sub/*nv*",
+		"ag -G _rsa x":                                      "/p/./*_rsa*",
+		"fd -H -g '*env' | xargs cat":                       "/p/./*env",
+		"fd -H env conf | xargs cat":                        "/p/conf/*env*",
+		`fd -u '^\.env$' | xargs cat`:                       "/p/./.env",
+		"fd -HF .env | xargs cat":                           "/p/./*.env*",
+		"fd -H -e env | xargs cat":                          "/p/./*.env",
+		"git ls-files '*env' | xargs cat":                   "/p/*env",
+		"cat $(git ls-files .env)":                          "/p/.env",
 		"rg x --type-add 'e:.env' -t e":                     "/p/./.env",
 		"grep -r x --include=.env .":                        "/p/./.env",
 		"grep -rn x --include '*.pem' a b":                  "/p/b/.pem",
@@ -62,7 +72,7 @@ func TestPatternsName(t *testing.T) {
 	}
 	for line, none := range map[string]string{
 		"rg x -g '!.env'": "/p/./.env", "git grep x -- ':!.env'": "/p/.env", "git grep x -- ':(exclude).env'": "/p/.env", "git diff -- ':^.env'": "/p/.env",
-		"git grep .env": "/p/.env", "git grep -e x -- .": "/p/x", "rg .env": "/p/.env", "rg x -g '*'": "/p/./*", "git log -- .env": "/p/.env",
+		"git grep .env": "/p/.env", "git grep -e x -- .": "/p/x", "rg .env": "/p/.env", "rg x -g '*'": "/p/./*", "git log -- .env": "/p/.env", "ag -G '[.]env' x": "/p/./.env", `fd '^\.env$' | xargs cat`: "/p/./.env",
 	} {
 		if got := reads(line); slices.Contains(got, none) {
 			t.Errorf("%s reads %q", line, none)
