@@ -70,18 +70,29 @@ func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 	if !a.does.Recursive || e.env == nil || e.holding != nil || a.parent < 0 || !searches(e.acts[a.parent].does) || e.acts[a.parent].class != risk.Safe {
 		return nil
 	}
-	rule, _, err := patterns.Parse("Read("+dotenv+")", patterns.Deny, patterns.Source{})
-	if err != nil {
-		return nil
-	}
 	if slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return len(form.Holes) > 0 }) {
 		return nil // names that the shell expands: pkg/*.go
 	}
-	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
-	if !a.sub.Path.Below(below, &a.sub) || !e.exists(a, below) || e.skips(a, below) {
+	names := risk.SearchedPaths()
+	if !e.searched(a, "{"+strings.Join(names, ",")+"}") {
 		return nil
 	}
-	return []patterns.Named{{Names: []string{dotenv}, Least: 1, Pattern: dotenv}}
+	for _, name := range names {
+		if e.searched(a, name) {
+			return []patterns.Named{{Names: []string{name}, Least: 1, Pattern: name}}
+		}
+	}
+	return nil
+}
+
+// searched reports whether a recursive read may show a file whose name matches a pattern.
+func (e *evaluation) searched(a *act, name string) bool {
+	rule, _, err := patterns.Parse("Read("+name+")", patterns.Deny, patterns.Source{})
+	if err != nil {
+		return false
+	}
+	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
+	return a.sub.Path.Below(below, &a.sub) && e.exists(a, below) && !e.skips(a, below)
 }
 
 // searches reports whether a command shows the lines of files that match a pattern: grep,
@@ -157,8 +168,8 @@ func knownEnd(segments []shell.Word) string {
 }
 
 // fillings are what a wildcard may stand for in the name of a file with secrets:
-// server*.pem, secrets.*, credential*, *env.local, *pem.
-var fillings = []string{"x", "json", ".json", "s.json", ".", "x."}
+// server*.pem, secrets.*, credential*, *env.local, *pem, id_rsa?work.
+var fillings = []string{"x", "json", ".json", "s.json", ".", "x.", "_"}
 
 const dotenv = ".env"
 

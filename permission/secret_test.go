@@ -32,6 +32,14 @@ func TestSearchFindsSecrets(t *testing.T) {
 			t.Errorf("%s: %s, want %v", line, outcome(d), want)
 		}
 	}
+	for _, name := range []string{"/.envrc", "/src/id_rsa", "/.ssh/id_ed25519"} {
+		fs := stored{files: []string{name}}
+		for line, want := range map[string]Behavior{"grep -r x .": Ask, "grep -r --exclude=" + name[strings.LastIndexByte(name, '/')+1:] + " x .": Allow, "grep -r --exclude=.env x .": Ask, "rg --files": Allow} {
+			if d := decideSecret(t, spec{risk: true}, line, fs); d.Behavior != want {
+				t.Errorf("%s with %s: %s, want %v", line, name, outcome(d), want)
+			}
+		}
+	}
 	for _, line := range []string{"rg -uuu SECRET", "grep -r SECRET ."} {
 		if d := decideSecret(t, spec{risk: true}, line, stored{}); d.Behavior != Allow {
 			t.Errorf("%s without such a file: %s", line, outcome(d))
@@ -144,8 +152,9 @@ func TestPatternsOfSecrets(t *testing.T) {
 	lines := []string{
 		"find . -path '*/%s' -exec cat {} +", "find . -wholename './%s' | xargs cat", "rg x -g '%s'", "rg x --iglob '%s'", "rg x --type-add 'q:%s' -tq", "grep -r x --include='%s' .",
 		"git grep x -- '%s'", "git log -p -- '%s'", "git show HEAD -- '%s'", "git diff HEAD -- '%s'", "git archive HEAD '%s'", "git blame -- '%s'", "git diff -- ':(icase)%s'",
+		"git ls-files '%s' | xargs cat",
 	}
-	named := []string{"find . -name '%s' -exec cat {} +", "find . -iname '%s' -exec head {} ';'", "find . -type f -name '%s' -print0 | xargs -0 cat", "for f in $(find . -name '%s'); do cat $f; done"}
+	named := []string{"find . -name '%s' -exec cat {} +", "find . -iname '%s' -exec head {} ';'", "find . -type f -name '%s' -print0 | xargs -0 cat", "for f in $(find . -name '%s'); do cat $f; done", "fd -Hg '%s' | xargs cat"}
 	names, _ := risk.SensitivePaths()
 	told := []string{".env.local", "server.pem", "id_rsa_work", "secrets.yml", "prod.tfvars"}
 	n := 0

@@ -200,6 +200,15 @@ var SensitiveParts = sync.OnceValues(func() (begins, ends []string) {
 	return slices.Concat([]string{".env"}, keyNames, holders, accounts), slices.Concat(keyFiles, valueFiles, dataFiles)
 })
 
+// SearchedPaths returns those of SensitivePaths that a project may hold, and no programs
+// share: variables and private keys. A search of a directory shows them.
+var SearchedPaths = sync.OnceValue(func() []string {
+	anywhere, _ := SensitivePaths()
+	return slices.DeleteFunc(anywhere, func(name string) bool {
+		return !strings.HasPrefix(name, ".env") && !slices.Contains(keyNames, name)
+	})
+})
+
 // isExample reports whether a part of a name says that the file is an example.
 func isExample(name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' || r == '_' })
