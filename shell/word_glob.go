@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // maxGlobs is the number of words that the braces of one pattern become at most.
 const maxGlobs = 64
@@ -216,6 +219,10 @@ func pathspec(w Word) []Word {
 	return files
 }
 
+// maxStars is the number of stars, from the end of a pattern, that may stand for a slash.
+// What follows the last one includes what follows those before.
+const maxStars = 8
+
 // spanning returns the last names that a pattern means whose wildcards stand for slashes as
 // well (find -path, git): what follows its last slash, and each star behind that with what
 // follows.
@@ -229,9 +236,10 @@ func spanning(w Word) []Word {
 		if name != text {
 			out = append(out, globWord(name, w))
 		}
-		for at := 1; at < len(name); at++ {
+		for at, stars := len(name)-1, 0; at > 0 && stars < maxStars; at-- {
 			if name[at] == '*' && name[at-1] != '\\' && strings.TrimLeft(name[at:], "*") != "" {
 				out = append(out, globWord(name[at:], w))
+				stars++
 			}
 		}
 	}
@@ -280,7 +288,7 @@ const regexRepeats = "*+?{"
 // globOfRegex returns a pattern that matches at least what a regular expression does:
 // regex(7), also with the operators of emacs. What is repeated may be any text.
 func globOfRegex(text string) string {
-	glob := ""
+	glob := []byte("{")
 	for i := 0; i < len(text); {
 		atom, end := regexAtom(text, i)
 		if i = end; i < len(text) && strings.IndexByte(regexRepeats, text[i]) >= 0 {
@@ -289,13 +297,13 @@ func globOfRegex(text string) string {
 			}
 			i++
 			if atom == "}" {
-				glob = glob[:max(0, strings.LastIndexByte(glob, '{'))]
+				glob = glob[:max(1, bytes.LastIndexByte(glob, '{'))]
 			}
 			atom = "*"
 		}
-		glob += atom
+		glob = append(glob, atom...)
 	}
-	return "{" + glob + "}"
+	return string(append(glob, '}'))
 }
 
 // regexAtom returns the pattern for one part of a regular expression, and where the next
