@@ -277,7 +277,7 @@ func TestHostsOfThisMachine(t *testing.T) {
 		"curl -X DELETE localhost:9200/_all", "curl -XDELETE http://localhost:3000/users/1", "curl --request PUT localhost:3000/x -d a", "curl -X patch localhost:3000/x", `curl -X "$m" localhost:3000/x`,
 		"curl -X POST http://localhost:2375/containers/create", "curl -d x localhost:9200/a/_delete_by_query", "curl --json '{}' localhost:8088/ws/v1/cluster/apps", "curl -d x localhost:$p", "curl -X POST localhost:4243/containers/x/exec",
 		"curl localhost:3000 --next -X DELETE localhost:3000/x", "curl localhost:3000 -: -d x localhost:2375", "wget --max-redirect=0 --method=DELETE localhost:9200/_all", "wget --max-redirect=0 --post-data=x localhost:2375/x", "http DELETE :9200/_all", "https DELETE localhost:9200/_all", "http :2375/x a=b",
-		"curl -X PURGE localhost", "curl -d x 'http://localhost:3000@localhost:2375/'",
+		"curl -X DELETE localhost:3000/x --next -X GET localhost:3000", "curl -X PURGE localhost", "curl -d x 'http://localhost:3000@localhost:2375/'",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior == Allow {
 			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)

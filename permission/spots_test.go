@@ -173,6 +173,7 @@ var spots = []spot{
 	{"for i in a b; { echo $i; }", "a loop with braces", "for i in a b; do echo $i; done", shell.Bash},
 	{"ls() { :; }", "the function ls replaces a command", "mine() { :; }", shell.Bash},
 	{"f() { f | f & }; f", "fork bomb", "", shell.Bash},
+	{"while true; do x & done", "a loop without end starts programs in the background", "while true; do x & wait; done", shell.Bash},
 	{"time -- ls", "an option of time looks like a command", "time ls", shell.Bash},
 	{"time [[ a ]]", "time before a compound command", "[[ a ]]", shell.Bash},
 	{"./x=[ ls", "a word looks like an assignment but is not one", "'./x=[' ls", shell.Bash},

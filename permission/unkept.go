@@ -79,16 +79,12 @@ func hasOption(does *shell.Action, name string) bool {
 }
 
 // unkeptBy returns the file that a replaces and git cannot bring back, for a person; "" if
-// there is none. A directory stands for the files of the names that are copied there; what a
-// search finds may be any file.
+// there is none. What a search finds may be any file.
 func (e *evaluation) unkeptBy(a *act) string {
 	for _, form := range a.forms {
-		files := append([]shell.Word{form}, e.copiedTo(a, form)...)
-		for k := range files {
-			name := e.belowRoot(files[k].Filled("…"))
-			if a.does.Found || !madeAnew(name) && e.isUnkept(files[k]) {
-				return name
-			}
+		name := e.belowRoot(form.Filled("…"))
+		if a.does.Found || !madeAnew(name) && e.isUnkept(form) {
+			return name
 		}
 	}
 	return ""
@@ -98,22 +94,6 @@ func (e *evaluation) unkeptBy(a *act) string {
 func (r *reading) isUnkept(file shell.Word) bool {
 	w := walk{dir: file.Filled("*"), unkept: true}
 	return r.ask(w, walked{found: true}, func() walked { return walked{found: r.env.Unkept(file)} }).found
-}
-
-// copiedTo returns the files that a command which copies or moves writes in a directory.
-func (e *evaluation) copiedTo(a *act, dir shell.Word) []shell.Word {
-	if a.parent < 0 || a.does.Redirect || !a.does.Purpose || len(dir.Holes) > 0 {
-		return nil
-	}
-	var files []shell.Word
-	for k := a.parent + 1; k < len(e.acts); k++ {
-		from := &e.acts[k]
-		if from.parent != a.parent || from.action == a.action || from.does.Path.Holes != nil || from.sub.Path == nil {
-			continue
-		}
-		files = append(files, shell.Word{Text: path.Join(dir.Text, path.Base(from.does.Path.Text))})
-	}
-	return files
 }
 
 // belowRoot returns a path in the workspace relative to its directory.

@@ -75,7 +75,7 @@ func (s scripts) stays(name string, seen map[string]bool) bool {
 }
 
 // outward reports whether the name of a script or its own text has such a word.
-func (s scripts) outward(name string) bool { return program.IsOutward(name+" "+s[name]) }
+func (s scripts) outward(name string) bool { return program.IsOutward(name + " " + s[name]) }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 

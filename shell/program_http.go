@@ -7,11 +7,12 @@ import (
 )
 
 // requests says for programs that fetch which options make another request than GET: the
-// method, or "=" where the value is the method. "" makes it unknown. See curl(1), wget(1)
+// method, or "=" where the value is the method. "" makes it unknown unless that is given, and
+// "?" always, since other requests follow. See curl(1), wget(1)
 // and httpie.io/docs/cli; aria2c(1) only gets.
 var requests = map[string]map[string]string{
 	"curl": {
-		"-X": "=", "-T": "PUT", "-:": "", "-d": "POST", "--data-binary": "POST", "--data-urlencode": "POST", "--data-raw": "POST", "--json": "POST",
+		"-X": "=", "-T": "PUT", "-:": "?", "-d": "POST", "--data-binary": "POST", "--data-urlencode": "POST", "--data-raw": "POST", "--json": "POST",
 		"-F": "POST", "--form-string": "POST",
 	},
 	"wget":   {"--method": "=", "--post-data": "POST", "--post-file": "POST", "--body-data": "", "--body-file": ""},
@@ -45,6 +46,8 @@ func (a *Action) Method() string {
 			option, listed := requests[name][arg.Option.Names[0]]
 			switch {
 			case !listed:
+			case option == "?":
+				unknown = true
 			case option == "=":
 				unknown = unknown || !arg.Value.Known()
 				method = strings.ToUpper(arg.Value.Text)

@@ -132,7 +132,7 @@ func (w *walker) ifClause(c *syntax.IfClause, s *scope) outcome {
 
 func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
 	if endless(c) && floods(c.Do) {
-		w.opaque(w.parent, 0, causeFlood)
+		w.odd(causeFlood)
 	}
 	in := w.loopStart(s, c.Cond, c.Do)
 	cond := w.block(c.Cond, in)
@@ -207,7 +207,7 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 	case *syntax.CStyleLoop:
 		w.bashOnly("for ((")
 		if l.Cond == nil && floods(c.Do) {
-			w.opaque(w.parent, 0, causeFlood)
+			w.odd(causeFlood)
 		}
 		w.arithm(l.Init, s)
 		in = w.assignedBy(l.Init, in)
