@@ -6075,7 +6075,7 @@ func tellsWord`,
 	{
 		Guard: "jobs of a subshell are not waited for", File: "shell/walk_flood.go",
 		Old:  `name == "wait" && !orphans`,
-		New:  `name == "wait"`,
+		New:  `name == "wait" && (!orphans || orphans)`,
 		Test: "TestFlood",
 	},
 	{
