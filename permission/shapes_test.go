@@ -119,6 +119,8 @@ var shapes = map[string]struct{ before, part, after string }{
 	"greps":                 {"", "grep -r x .; ", ""},
 	"grep patterns":         {"grep", " -e x", " -r ."},
 	"rg":                    {"rg x", " a", ""},
+	"words of a choice":     {"if x; then t=rm; else t=echo; fi; $t -rf", " f", ""},
+	"words of many choices": {"if x; then t=rm; else t=echo; fi; $t $t $t $t $t", " f", ""},
 	"test operators":        {"[[", " a ||", " b ]]"},
 	"arithmetic":            {"echo $((", "1+", "1))"},
 	"parameters":            {"echo ", "${x:-", "a"},

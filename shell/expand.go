@@ -65,11 +65,16 @@ func (w *walker) fieldLists(args []*syntax.Word, s *scope) [][]Word {
 	var lists [][]Word
 	for _, arg := range args {
 		next := w.fields(arg, s)
-		if len(next) == 1 && len(lists) == 1 {
-			lists[0] = append(lists[0], next[0]...)
+		if len(next) != 1 || lists == nil {
+			lists = product(lists, next)
 			continue
 		}
-		lists = product(lists, next)
+		for i := range lists {
+			if i > 0 {
+				w.step()
+			}
+			lists[i] = append(lists[i], next[0]...)
+		}
 	}
 	return lists
 }
@@ -134,6 +139,11 @@ func (w *walker) place(list []Word, word *syntax.Word) {
 // start. Too many become one list of unknown words.
 func product(lists, next [][]Word) [][]Word {
 	if lists == nil {
+		if len(next) > 1 { // each is appended to
+			for i := range next {
+				next[i] = slices.Clip(next[i])
+			}
+		}
 		return next
 	}
 	if len(lists)*len(next) > maxAlts {
