@@ -65,11 +65,11 @@ type ignorer struct{ rules []ignoreRule }
 
 // ignoreRule is one pattern.
 type ignoreRule struct {
-	dir      string // of its file
-	pattern  *regexp.Regexp
-	anchored bool // it is matched with the path below dir, not with a name
-	dirs     bool // it is for directories only
-	keeps    bool // it is negated
+	dir      string         // of its file
+	pattern  *regexp.Regexp // nil: any name
+	anchored bool           // it is matched with the path below dir, not with a name
+	dirs     bool           // it is for directories only
+	keeps    bool           // it is negated
 }
 
 // common adds the patterns of the files beside those of the working tree. It is false as
@@ -232,7 +232,7 @@ func (r *ignoreRule) match(name string) bool {
 	if r.anchored {
 		text = strings.TrimPrefix(name, strings.TrimSuffix(r.dir, "/")+"/")
 	}
-	return r.pattern.MatchString(text)
+	return r.pattern == nil || r.pattern.MatchString(text)
 }
 
 // ignoreFiles are the files by which searches leave names out and bring hidden ones in, the
@@ -253,7 +253,7 @@ func (g *ignorer) readShown(dir string) bool {
 		for line := range strings.Lines(string(data)) {
 			rule, ok := parseIgnore(dir, strings.TrimRight(line, "\r\n"))
 			if !ok && rule.keeps { // it may mean any name
-				rule.pattern, rule.anchored, rule.dirs = anyName, false, false
+				rule.pattern, rule.dirs = nil, false
 			}
 			if ok || rule.keeps {
 				g.rules = append(g.rules, rule)
@@ -262,8 +262,6 @@ func (g *ignorer) readShown(dir string) bool {
 	}
 	return true
 }
-
-var anyName = regexp.MustCompile("")
 
 // shows reports whether a search that leaves hidden names out shows this one.
 func (g *ignorer) shows(name string, isDir bool) bool {

@@ -23,7 +23,7 @@ func Host() *hook.Host {
 	return &hook.Host{
 		Name: hook.Gemini, Title: "Gemini CLI", Limit: entry.Limit,
 		Project: []string{"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}, Tools: table, Mapped: mapped,
-		Events: events, Read: read, Answer: answer, OwnShell: true, // bash -c, by docs/tools/shell.md
+		Events: events, Read: read, Answer: answer, OwnShell: true, // bash -c, says its documentation of the shell tool
 	}
 }
 

@@ -21,7 +21,7 @@ func Host() *hook.Host {
 		Name: hook.Qwen, Title: "Qwen Code", Limit: entry.Limit,
 		Project: []string{"QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}, Tools: table, MCP: true, Mapped: mapped,
 		Events: events, Read: read, Answer: answer, NoInput: true,
-		OwnShell: true, // bash -c, by docs/tools/shell.md
+		OwnShell: true, // bash -c, says its documentation of the shell tool
 	}
 }
 
