@@ -137,7 +137,7 @@ func TestReport(t *testing.T) {
 
 // TestDrawn: what a run draws is no difference, and nothing else is taken out.
 func TestDrawn(t *testing.T) {
-	o := outcome{records: []record{{Got: []byte(`{"id":"q1.12","digest":"1:ab","d":"/var/tmp/x/t01-0/home/dev/proj","c":"/var/tmp/x/b/bin/agent-wrapper within a49b-ol6j","r":"until 10:48:46: run until false"}`)}}}
+	o := outcome{records: []record{{Got: []byte(`{"id":"q1.12","digest":"1:ab","d":"/var/tmp/x/t01-0/home/dev/proj","c":"/var/tmp/x/old within --directory a49b-ol6j","r":"until 10:48:46: run until false"}`)}}}
 	want := `{"id":"","digest":"","d":"/home/dev/proj","c":"agent-wrapper …","r":"until …: run until false"}`
 	if got := string(o.within("/var/tmp/x/t01-0").records[0].Got); got != want {
 		t.Errorf("%s", got)

@@ -322,7 +322,7 @@ func (k *recordedKind) decide(p *client.Project, uses []*sessionUse, who person)
 
 // drawn matches what differs from run to run, or with the questions before: ids and digests
 // of questions, where the program lies, permits of commands, and the ends of rules for a while.
-var drawn = regexp.MustCompile(`"id":"q[0-9.]+"|"digest":"[^"]*"|[^" ]*/bin/agent-wrapper within [0-9a-z-]+|until [0-9:]{8}`)
+var drawn = regexp.MustCompile(`"id":"q[0-9.]+"|"digest":"[^"]*"|[^" ]*/[^" /]+ within (?:--directory )?[0-9a-f]+-[0-9a-z]+|until [0-9:]{8}`)
 
 // within removes from an outcome in dir what another run would have otherwise.
 func (o outcome) within(dir string) outcome {
@@ -332,8 +332,10 @@ func (o outcome) within(dir string) outcome {
 			if key, _, ok := bytes.Cut(b, []byte(":")); ok && b[0] == '"' {
 				return append(bytes.Clone(key), `:""`...)
 			}
-			name, _, _ := bytes.Cut(b, []byte(" "))
-			return append(bytes.Clone(name[bytes.LastIndexByte(name, '/')+1:]), " …"...)
+			if bytes.HasPrefix(b, []byte("until")) {
+				return []byte("until …")
+			}
+			return []byte("agent-wrapper …")
 		})
 	}
 	return o
