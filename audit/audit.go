@@ -184,12 +184,15 @@ func (l *Log) start() error {
 			if known.Seq > 0 {
 				first.Lost = &known
 			}
-			if err := syncDir(filepath.Dir(l.path)); err != nil {
+			if err := errors.Join(l.head.claim(), syncDir(filepath.Dir(l.path))); err != nil {
 				return err
 			}
-			return l.write(first)
+			if err := l.write(first); err != nil {
+				return err
+			}
+			return l.commit(l.walk.at)
 		}
-		if known.Seq == 0 {
+		if known.Seq == 0 && !(l.walk.at.Seq == 1 && l.head.claimed()) {
 			return l.headless()
 		}
 		return l.head.raise(l.path, l.walk.at, true)

@@ -315,6 +315,29 @@ func TestHeadRemoved(t *testing.T) {
 	}
 }
 
+// TestKilledAtFirst: a writer that was killed with its first entry leaves a head without a
+// text, and nothing is missing. Of more entries such a head says nothing.
+func TestKilledAtFirst(t *testing.T) {
+	path, data, _ := thousand(t)
+	lines := slices.Collect(bytes.Lines(data))
+	for keep, faults := range map[int]int{1: 0, 2: 1, 700: 1} {
+		os.WriteFile(path, bytes.Join(lines[:keep], nil), 0o600)
+		os.WriteFile(path+".head", nil, 0o600)
+		before, err := Verify(path, path+".head", "")
+		if err != nil || len(before.Faults) != faults {
+			t.Errorf("%d lines, before they are continued: %+v %v", keep, before, err)
+		}
+		l := open(t, path)
+		if err := l.Record(context.Background(), record(`{"command":"true"}`, "")); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		if after, err := Verify(path, path+".head", ""); err != nil || len(after.Faults) != faults {
+			t.Errorf("%d lines, continued: %+v %v", keep, after, err)
+		}
+	}
+}
+
 // TestDamageIsRefused: nothing is appended to a record that was changed.
 func TestDamageIsRefused(t *testing.T) {
 	path, data, end := thousand(t)
@@ -437,8 +460,11 @@ func TestTorn(t *testing.T) {
 	for cut := 1; cut <= len(data); cut += 7 {
 		path := filepath.Join(t.TempDir(), "log")
 		os.WriteFile(path, data[:cut], 0o600)
-		// The head is that of the line before the torn one, which was not synced. The
-		// first line has its head when the next is written.
+		// The head is that of the line before the torn one, which was not synced. Before the
+		// first line it has no text.
+		if err := (head{path + ".head"}).claim(); err != nil {
+			t.Fatal(err)
+		}
 		if whole := bytes.Count(data[:cut], []byte("\n")); whole > 0 {
 			(head{path + ".head"}).write(path, all[whole].at, false)
 		}

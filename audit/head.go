@@ -43,10 +43,10 @@ func real(path string) string {
 }
 
 // position returns the position in the head; the zero position if there is no
-// file.
+// file, or one without text: see claim.
 func (h head) position() (position, error) {
 	data, err := os.ReadFile(h.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
 		return position{}, nil
 	}
 	var text headText
@@ -60,6 +60,24 @@ func (h head) position() (position, error) {
 		return position{}, fmt.Errorf("read the head of the record, %s: %w; verify the record without it, then remove it to continue", h.path, err)
 	}
 	return text.position, nil
+}
+
+// claim makes the file without a text, before the first entry is written: of a record whose
+// writer was killed then there is an entry, and a head without a text.
+func (h head) claim() error {
+	return h.locked(func() error {
+		f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return fmt.Errorf("write the head of the record: %w", err)
+		}
+		return f.Close()
+	})
+}
+
+// claimed reports whether the file is there.
+func (h head) claimed() bool {
+	_, err := os.Lstat(h.path)
+	return err == nil
 }
 
 // raise writes the head unless it already names a later record, since other

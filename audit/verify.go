@@ -70,6 +70,9 @@ type verifier struct {
 	report *Report
 	copied bool // it is a copy, which has no head
 	unread bool // the head cannot be read
+	// claimed: there is a head, if only without a text, as a writer leaves that was killed
+	// with its first entry.
+	claimed bool
 
 	met     bool // the record with the given hash was found
 	reached bool // the record of the head was found, unchanged
@@ -98,6 +101,7 @@ func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
 		v.unread = true
 		v.fault(0, "%v", err)
 	}
+	v.claimed = head{headFile}.claimed()
 	v.report.Known = v.head.Seq
 	return info.Size(), nil
 }
@@ -266,7 +270,7 @@ func (v *verifier) end(rest []byte) {
 		v.fault(0, "the last record ends at byte %d, but its head says %d: bytes were inserted or removed", at.End, v.head.End)
 	}
 	switch {
-	case v.head.Seq > 0 || v.unread:
+	case v.head.Seq > 0 || v.unread || at.Seq == 1 && v.claimed:
 	case at.Seq == 0 || v.copied || v.met:
 		v.note(0, "there is no head: cannot tell whether records were cut off the end")
 	default:
