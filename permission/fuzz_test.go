@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -42,4 +44,18 @@ func FuzzEvaluate(f *testing.F) {
 			t.Fatalf("a deny for everything is passed: %s (%s)", outcome(d), d.Reason)
 		}
 	})
+}
+
+// proportionate decides a use of so many bytes, and says so if it allocated more than is in
+// proportion.
+func proportionate(p *Policy, use *ToolUse, size int) (d Decision, over string) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d = Evaluate(p, nil, use, fakeFS{}, nil)
+	runtime.ReadMemStats(&after)
+	n, bytes := int(after.Mallocs-before.Mallocs), int(after.TotalAlloc-before.TotalAlloc)
+	if n > 300_000+4*size || bytes > 64<<20+size<<9 {
+		over = fmt.Sprintf("%d allocations of %d KB", n, bytes>>10)
+	}
+	return d, over
 }

@@ -3,9 +3,7 @@
 package permission
 
 import (
-	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -160,20 +158,6 @@ func shapePolicy(t testing.TB) *Policy {
 	return (spec{risk: true, allow: "Bash(git status); Bash(npm run build:*); Read(./**); Edit(src/**)",
 		ask:  "Bash(git push:*); Bash(docker * x)",
 		deny: "Read(./.env); Read(secrets/**); Edit(*.lock); Bash(rm:*); Bash(pnpm run test:*); Bash(git branch -D:*); Bash(kubectl delete * -n prod); WebFetch(evil.example)"}).policy(t)
-}
-
-// proportionate decides a use of so many bytes, and says so if it allocated more than is in
-// proportion.
-func proportionate(p *Policy, use *ToolUse, size int) (d Decision, over string) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	d = Evaluate(p, nil, use, fakeFS{}, nil)
-	runtime.ReadMemStats(&after)
-	n, bytes := int(after.Mallocs-before.Mallocs), int(after.TotalAlloc-before.TotalAlloc)
-	if n > 300_000+4*size || bytes > 64<<20+size<<9 {
-		over = fmt.Sprintf("%d allocations of %d KB", n, bytes>>10)
-	}
-	return d, over
 }
 
 // TestShapes decides lines of growing length that repeat one thing, and checks that the

@@ -21,9 +21,6 @@ func serves(t *testing.T, environ string, flags ...string) *terminal {
 	return startedBy(t, home, "xterm", cmd)
 }
 
-// pairs is the body with which a browser is paired, with a key of 32 bytes.
-var pairs = `{"key":"` + strings.Repeat("A", 43) + `="}`
-
 // TestServeOpens: at a terminal a person gets to the page by what serve prints, once.
 func TestServeOpens(t *testing.T) {
 	x := serves(t, "AGENT_WRAPPER_RUN=")

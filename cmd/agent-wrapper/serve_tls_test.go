@@ -136,3 +136,6 @@ func TestServeTLS(t *testing.T) {
 		t.Errorf("it ended with %d: %s", code, log.String())
 	}
 }
+
+// pairs is the body with which a browser is paired, with a key of 32 bytes.
+var pairs = `{"key":"` + strings.Repeat("A", 43) + `="}`
