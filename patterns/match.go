@@ -38,7 +38,7 @@ func (r *Rule) bind(place Place, order int) {
 // match matches the rule, bound to a place, against a subject. For an allow
 // rule the result is Yes or No.
 func (r *Rule) match(sub *Subject, q Query) Match {
-	if r.bare && q.Specific || r.bare && r.family == ofAll && r.list == Allow || !r.spells(q.Named) {
+	if r.bare && q.Specific || !r.bare && q.Bare || r.bare && r.family == ofAll && r.list == Allow || !r.spells(q.Named) {
 		return No
 	}
 	switch r.family {

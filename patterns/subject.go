@@ -139,8 +139,8 @@ func (p Place) For(s Source) Place {
 
 // Query restricts the rules that Set.Match considers.
 type Query struct {
-	// Specific excludes bare rules (Bash, Bash(*), *).
-	Specific bool
+	// Specific excludes bare rules (Bash, Bash(*), *), and Bare all others.
+	Specific, Bare bool
 	// Reach selects rules whose own literal words extend beyond this many words of
 	// the subject's command (for "xargs grep:*" they are 2). An exact rule extends
 	// beyond everything. 0 selects all rules.

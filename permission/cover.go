@@ -39,6 +39,9 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 	if a.secret {
 		q = a.naming(q)
 	}
+	if set == e.policy.Allow && a.ofProject() {
+		q.Bare = true
+	}
 	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
 		return rule
 	}
@@ -49,6 +52,13 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 		return e.coverWith(set, a.parent, q)
 	}
 	return e.coverLocal(set, i)
+}
+
+// ofProject reports whether what a command does is decided by files of the project. A rule of
+// the policy that has its words was written without knowing them; an answer to the question,
+// which names them, was not.
+func (a *action) ofProject() bool {
+	return a.sub.Kind == patterns.RunCommand && a.does.Why.Cause.OfProject()
 }
 
 // coverLocal returns a rule for the host of a command that does nothing but fetch

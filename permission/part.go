@@ -186,7 +186,7 @@ func (e *evaluation) parts(held bool) []Part {
 // wouldAllow reports whether a rule in the allow list of the policy would allow act i in
 // place of the answer that asks about it.
 func (e *evaluation) wouldAllow(i int, ans answer, text string) bool {
-	if text == "" || ans.held() || ans.reason == askedBy || ans.reason == notListedThere {
+	if text == "" || ans.held() || e.acts[i].ofProject() || ans.reason == askedBy || ans.reason == notListedThere {
 		return false
 	}
 	rule, _, err := patterns.ParseWith(e.policy.Tools, text, patterns.Allow, patterns.Source{})

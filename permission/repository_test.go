@@ -25,7 +25,8 @@ func TestRepository(t *testing.T) {
 		{"by tier", "", "git status", monitor, Ask, "git runs what core.fsmonitor names in the repository's own configuration"},
 		{"by a prefix", "Bash(git status:*)", "git status -s", monitor, Ask, "core.fsmonitor"},
 		{"by a wider prefix", "Bash(git:*)", "git diff", monitor, Ask, "core.fsmonitor"},
-		{"by the very words", "Bash(git status)", "git status", monitor, Allow, ""},
+		{"by the very words", "Bash(git status)", "git status", monitor, Ask, "core.fsmonitor"},
+		{"behind words", "Bash(timeout 5 git status)", "timeout 5 git status", monitor, Ask, "core.fsmonitor"},
 		{"by the tool", "Bash", "git status", monitor, Allow, ""},
 		{"another subcommand", "", "git log --oneline", monitor, Allow, ""},
 		{"another program", "", "ls", monitor, Allow, ""},
@@ -45,6 +46,19 @@ func TestRepository(t *testing.T) {
 		if d.Behavior != tt.want || !strings.Contains(d.Reason, tt.says) {
 			t.Errorf("%s: %v: %s", tt.about, d.Behavior, d.Reason)
 		}
+	}
+}
+
+// TestAnsweredForProject: a rule that an answer has left covers what the question was about, and
+// no rule of a policy is said to.
+func TestAnsweredForProject(t *testing.T) {
+	monitor := fakeFS{settings: []shell.Setting{{Key: "core.fsmonitor", Value: "./x"}}}
+	asked := spec{risk: true, env: monitor}.decideOn(t, using("Bash", "git status"))
+	if asked.Behavior != Ask || len(asked.Parts) == 0 || asked.Parts[0].Exact != "Bash(git status)" || asked.Parts[0].Allows {
+		t.Errorf("the question: %+v", asked)
+	}
+	if d := (spec{risk: true, env: monitor, sessionAllow: "Bash(git status)"}).decideOn(t, using("Bash", "git status")); d.Behavior != Allow {
+		t.Errorf("after the answer: %v: %s", d.Behavior, d.Reason)
 	}
 }
 

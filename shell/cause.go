@@ -80,6 +80,12 @@ func (c Cause) IsLimit() bool {
 	return false
 }
 
+// OfProject reports whether a command is unproven because of what files of the project have
+// it do, which its words do not show.
+func (c Cause) OfProject() bool {
+	return c == CauseRepositoryRuns || c == CauseRepositoryUnread || c.AsksHost()
+}
+
 // AsksHost reports whether a command is unproven because of a host that a file of the
 // project names.
 func (c Cause) AsksHost() bool {
