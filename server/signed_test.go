@@ -103,6 +103,10 @@ func TestEndsWithTheServer(t *testing.T) {
 	browser, code := first.paired("ann"), first.pairCode("ann")
 	first.want(first.do("GET", "/api/me", browser, ""), 200, "")
 
+	beside := listen(t, Options{Store: kept})
+	beside.want(beside.do("GET", "/api/me", browser, ""), 401, "server_restarted")
+	first.want(first.do("GET", "/api/me", browser, ""), 200, "")
+
 	next := listen(t, Options{Store: kept, Before: first.credentials.instance})
 	next.want(next.do("GET", "/api/me", ann, ""), 200, "")
 	r := next.do("GET", "/api/me", browser, "")

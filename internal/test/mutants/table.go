@@ -18,6 +18,7 @@ var Table = []Mutant{
 		Guard: "an exported variable that a program obeys is left", File: "shell/analyze_left.go",
 		Old:  `if inherits(v.Name) || `,
 		New:  `if `,
+		Pkg:  "./permission",
 		Test: "TestOwnShell",
 	},
 	{
@@ -2094,8 +2095,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a rule of the policy covers nothing that files of the project have a command do", File: "permission/cover.go",
-		Old: "if set == e.policy.Allow && a.ofProject() {",
-		New: "if false && a.ofProject() {",
+		Old:  "if set == e.policy.Allow && a.ofProject() {",
+		New:  "if false && a.ofProject() {",
 		Test: "TestRepository",
 	},
 	{
@@ -3498,7 +3499,7 @@ func tellsWord`,
 	{
 		Guard: "an ignore file brings hidden names in", File: "workspace/gitignore.go",
 		Old:  `return last != nil && last.keeps`,
-		New:  `return false`,
+		New:  `return last != nil && false`,
 		Pkg:  "./workspace",
 		Test: "TestBelowShown",
 	},
