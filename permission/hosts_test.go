@@ -42,7 +42,8 @@ func TestHosts(t *testing.T) {
 		{"a script, with a variable", "Bash(npm test:*)", "npm test -- -v", leak, Ask, "would send"},
 		{"a script of another", "Bash(pnpm lint:*)", "pnpm lint --fix", leak, Allow, ""},
 		{"an option that asks", "", "pip list --outdated", host, Ask, "npm.example.com"},
-		{"without it", "", "pip list", host, Allow, ""},
+		{"a list that may look for a newer pip", "", "pip list", host, Ask, "npm.example.com"},
+		{"without one", "", "pip freeze", host, Allow, ""},
 		{"a version", "", "npm -v", leak, Allow, ""},
 		{"another program", "", "ls", host, Allow, ""},
 	} {
@@ -60,7 +61,7 @@ func TestHosts(t *testing.T) {
 // asking is a command of each kind that asks a registry, and one that does not.
 var asking = map[string][2]string{
 	"npm": {"npm ci", "npm run x"}, "npx": {"npx x", ""}, "pnpm": {"pnpm add x", "pnpm build"}, "yarn": {"yarn", "yarn build"},
-	"bun": {"bun add x", "bun test"}, "bunx": {"bunx x", ""}, "pnpx": {"pnpx x", ""}, "deno": {"deno add x", "deno fmt"}, "cargo": {"cargo fetch", "cargo fmt"},
+	"bun": {"bun test", "bun why x"}, "bunx": {"bunx x", ""}, "pnpx": {"pnpx x", ""}, "deno": {"deno add x", "deno fmt"}, "cargo": {"cargo fetch", "cargo fmt"},
 	"pip": {"pip download x", "pip show x"}, "uv": {"uv sync", "uv pip freeze"}, "uvx": {"uvx x", ""}, "poetry": {"poetry lock", "poetry check"},
 	"pdm": {"pdm lock", "pdm info"}, "hatch": {"hatch run x", "hatch config"}, "bundle": {"bundle install", "bundle list"}, "dotnet": {"dotnet restore", "dotnet --version"}, "nuget": {"nuget restore", ""},
 }

@@ -11582,7 +11582,7 @@ var keys183 = names{
 }
 
 var keys184 = names{
-	".", "_", "build", "completions", "discord", "exec", "help", "list", "ls", "repl", "run", "test", "why",
+	".", "build", "completions", "discord", "help", "list", "ls", "why",
 }
 
 var keys185 = names{
@@ -11702,7 +11702,7 @@ var keys192 = names{
 }
 
 var keys193 = names{
-	"check", "clean", "config", "console", "doctor", "e", "env", "ex", "exe", "exec", "help", "info", "init", "licenses", "list", "open", "platform", "show", "version",
+	"check", "clean", "config", "console", "doctor", "e", "env", "ex", "exe", "exec", "help", "info", "init", "licenses", "list", "open", "platform", "show !--outdated", "version",
 }
 
 var also194 = []Alias{
@@ -15279,7 +15279,7 @@ var subs346 = []Program{
 }
 
 var keys347 = names{
-	".", "completions", "coverage", "fmt", "lint", "lsp", "task", "types",
+	".", "completions", "coverage", "fmt", "lsp", "task", "types",
 }
 
 var keys348 = names{
@@ -33571,7 +33571,7 @@ var keys1387 = names{
 }
 
 var keys1388 = names{
-	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "list !-o|--outdated|-u|--uptodate", "show", "uninstall",
+	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "show", "uninstall",
 }
 
 var keys1389 = names{
@@ -40419,7 +40419,7 @@ var keys1724 = names{
 }
 
 var keys1725 = names{
-	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "list", "node", "run", "start", "test", "version", "versions", "why",
+	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "node", "run", "start", "test", "version", "versions",
 }
 
 var keys1726 = names{
