@@ -98,7 +98,7 @@ func (e *effector) optionEffect(a Arg) {
 		e.execWords(a, what)
 	case program.EffOutput:
 		if !a.Value.Known() || a.Value.Text != "-" {
-			e.write(a.Value, NeedCover, false, what)
+			e.write(e.outputName(a), NeedCover, false, what)
 		}
 	case program.EffWrite:
 		e.write(a.Value, NeedCover, false, what)

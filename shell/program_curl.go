@@ -1,10 +1,14 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // curl reads the files that data options name by @ and sends.
 func (e *effector) curl() {
-	for _, r := range e.operandWords(0) {
+	urls := e.curlURLs()
+	for _, r := range urls {
 		e.fileURL(r)
 	}
 	for _, a := range e.scan.Args {
@@ -14,6 +18,12 @@ func (e *effector) curl() {
 		switch a.Option.Names[0] {
 		case "-w":
 			e.curlFormat(a.Value)
+		case "--proto-default":
+			e.curlScheme(a.Value, urls)
+		case "--proto-redir":
+			if !a.Value.Known() || slices.ContainsFunc(strings.Split(a.Value.Text, ","), addsScheme) {
+				e.unprovenLate(causeVeryWords, "--proto-redir", "curl")
+			}
 		case "-F", "--form", "--variable":
 			e.curlFiles(a)
 		case "-T", "--upload-file":
@@ -24,6 +34,30 @@ func (e *effector) curl() {
 			}
 		}
 	}
+}
+
+// curlScheme handles the scheme of URLs that have none. With any but http and https
+// such a URL may read a file or talk to another server than a rule for its host means.
+func (e *effector) curlScheme(scheme Word, urls []Word) {
+	if scheme.Known() && isHTTP(scheme.Text) {
+		return
+	}
+	e.unprovenLate(causeVeryWords, "--proto-default", "curl")
+	for _, url := range urls {
+		if !strings.Contains(url.Text, "://") {
+			e.fileURL(joinText(Word{Text: "file://", Pos: url.Pos, End: url.End}, url))
+		}
+	}
+}
+
+func isHTTP(scheme string) bool {
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+}
+
+// addsScheme reports whether a part of the value of --proto-redir lets redirects lead to
+// another scheme than http and https.
+func addsScheme(part string) bool {
+	return !strings.HasPrefix(part, "-") && !isHTTP(strings.TrimLeft(part, "+="))
 }
 
 func (e *effector) curlFile(a Arg, at int) {
@@ -64,6 +98,44 @@ func (e *effector) curlFiles(a Arg) {
 	}
 }
 
+// outputName returns the name of an output. In that of -o curl puts what a glob of the URL
+// matched in place of #1: anything for {a,b}, and a number or a letter for [1-9].
+func (e *effector) outputName(a Arg) Word {
+	name := a.Value
+	if e.prog.Name != "curl" || a.Option.Names[0] != "-o" || !strings.Contains(name.Text, "#") {
+		return name
+	}
+	kind := Glob
+	if slices.ContainsFunc(e.curlURLs(), func(u Word) bool { return !u.Known() || strings.Contains(u.Text, "{") }) {
+		kind = AnyText
+	}
+	for i := len(name.Text) - 1; i >= 0; i-- {
+		end := i + 1
+		for end < len(name.Text) && name.Text[end] >= '0' && name.Text[end] <= '9' {
+			end++
+		}
+		if name.Text[i] != '#' || end == i+1 && !name.holeAt(end) {
+			continue
+		}
+		front := headWord(name, 0, i)
+		front.Holes = append(slices.Clip(front.Holes), Hole{At: i, Kind: kind})
+		name = joinText(front, cutWord(name, end))
+	}
+	name.Split, name.Pos, name.End = a.Value.Split, a.Value.Pos, a.Value.End
+	return name
+}
+
+// curlURLs returns the URLs of a command: operands and values of --url.
+func (e *effector) curlURLs() []Word {
+	urls := e.operandWords(0)
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "--url" {
+			urls = append(urls, a.Value)
+		}
+	}
+	return urls
+}
+
 // curlUpload reads the files that the globs of -T name: {a,b}, [1-9]. The table
 // describes a value without them.
 func (e *effector) curlUpload(files Word) {
@@ -87,10 +159,17 @@ func (e *effector) curlFormat(format Word) {
 	}
 }
 
-// fileURL reads the file that a URL names.
+// fileURL reads the file that a URL names: file:///x, file://localhost/x or file:/x.
 func (e *effector) fileURL(url Word) {
-	rest, ok := strings.CutPrefix(strings.ToLower(url.Text), "file://")
-	if slash := strings.IndexByte(rest, '/'); ok && slash >= 0 {
-		e.read(cutWord(url, len("file://")+slash), NeedNone, "operand of "+e.prog.Name)
+	rest, ok := strings.CutPrefix(strings.ToLower(url.Text), "file:")
+	if !ok {
+		return
+	}
+	at := len("file:")
+	if strings.HasPrefix(rest, "//") {
+		at += len("//")
+	}
+	if slash := strings.IndexByte(url.Text[at:], '/'); slash >= 0 {
+		e.read(cutWord(url, at+slash), NeedNone, "operand of "+e.prog.Name)
 	}
 }
