@@ -261,7 +261,9 @@ func TestHostsOfThisMachine(t *testing.T) {
 		"curl -s http://localhost:3000/health", "curl -sf localhost:5173/x.html", `curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8000/api`,
 		"curl -X POST localhost:8001/x -H 'a: b' -d '{}'", "http :8000/x a==b", "wget --max-redirect=0 -qO- http://localhost/", "curl -s localhost:80 | sort",
 		"curl -so out.json localhost:80", "curl -X GET localhost:9200/_search -d '{}'", "curl -I localhost:2375", "curl --json '{}' 127.0.0.1:3000/api", "wget --max-redirect=0 --post-data=x localhost:8000",
-		"http POST :3000/x a=b", "http :8000/x a=b", "curl -F a=b localhost/x",
+		"http POST :3000/x a=b", "http :8000/x a=b", "curl -F a=b localhost/x", "http post :3000/x a=b", "xh localhost:9200/_x X-A:b q==1", "http get :9200/_search a=b", "curl -o 'p#1.html' 'localhost:3000/[1-3]'", "curl -o 'p#.html' 'localhost:3000/{1,3}'", "http localhost:9200/x | sort", "sort <a; http localhost:9200/x", "sort <a | http -I localhost:9200/x",
+		"sort <a | http localhost:3000/x", "sort a | sort; http localhost:9200/x", "sort <a | http get :9200/x",
+		"curl --proto-default https localhost/x", "curl --proto =https --proto-redir =https localhost:80", "curl --proto-redir -all,https localhost:80", "http localhost:3000 'a=x@b.c' 'X-A:x@b.c'",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior != Allow {
 			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
@@ -278,6 +280,17 @@ func TestHostsOfThisMachine(t *testing.T) {
 		"curl -X POST http://localhost:2375/containers/create", "curl -d x localhost:9200/a/_delete_by_query", "curl --json '{}' localhost:8088/ws/v1/cluster/apps", "curl -d x localhost:$p", "curl -X POST localhost:4243/containers/x/exec",
 		"curl localhost:3000 --next -X DELETE localhost:3000/x", "curl localhost:3000 -: -d x localhost:2375", "wget --max-redirect=0 --method=DELETE localhost:9200/_all", "wget --max-redirect=0 --post-data=x localhost:2375/x", "http DELETE :9200/_all", "https DELETE localhost:9200/_all", "http :2375/x a=b",
 		"curl -X DELETE localhost:3000/x --next -X GET localhost:3000", "curl -X PURGE localhost", "curl -d x 'http://localhost:3000@localhost:2375/'",
+		"http delete localhost:9200/_all", "http -f put localhost:3000/x a=b", "xh delete localhost:3000/x", "xhs Delete localhost:3000/x", "http localhost:9200/_x a/b=c", `http localhost:9200/_x 'a\==b'`, `http localhost:9200 "a:$x"`,
+		"curl -o '#1' 'localhost:3000/{../../x}'", "curl -o 'a/#1' 'localhost:3000/{../../x,b}'", "curl --output=out#1.html localhost:3000/{../../x}", `curl -o "#1" "localhost:3000/$x"`, `curl -o "#$n" 'localhost:3000/{/etc/x}'`,
+		"curl -o '#2#1' 'localhost:3000/{/,b}/{etc}'", "curl -o '#1' --url 'localhost:3000/{../../x}'",
+		// what standard input is the body of
+		"echo '{}' | http localhost:2375/containers/create", "http localhost:9200/x <data.json", "http localhost:9200/x <<<a", "xh localhost:9200/x <<E\na\nE", "{ http localhost:9200/x; } <a", "echo x | { cat; http localhost:9200/x; }",
+		"exec <a; http localhost:9200/x", "if true; then exec <a; fi; http localhost:9200/x", "while read x; do http localhost:9200/x; done <a", "f() { http localhost:9200/x; }; echo a | f", "echo a | xargs http localhost:9200/x", "echo a > >(http localhost:9200/x)",
+		"http localhost:9200/x &",
+		// what names files or other schemes
+		"http -f localhost:3000 a@.env", "http localhost:3000 a=@x", "http localhost:3000 a:=@x", "http localhost:3000 a==@x", "http localhost:3000 a:@x", "http localhost:3000 @x", "xh post localhost:3000 @x", `http localhost:3000 "a=$x"`, `http localhost:3000 "$x"`,
+		"curl --proto-default file localhost/x", "curl --proto-default gopher localhost/x", "curl --proto-default=dict localhost:2628", "curl --proto-default SCP localhost/x", `curl --proto-default "$p" localhost/x`,
+		"curl --proto-redir all localhost", "curl --proto-redir +file localhost", "curl --proto-redir =https,scp localhost", "http --default-scheme=unix localhost/x",
 	} {
 		if d := s.decideOn(t, using("Bash", command)); d.Behavior == Allow {
 			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)

@@ -26137,7 +26137,7 @@ var options1024 = []Option{
 	{Names: names{"--manual"}},
 	{Names: names{"--version"}},
 	{Names: names{"--traceback"}},
-	{Names: names{"--default-scheme"}, Value: Required},
+	{Names: names{"--default-scheme"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--debug"}},
 }
 

@@ -337,6 +337,7 @@ const (
 	causeVeryWords
 	causeSends
 	causeMaySend
+	causeItemSends
 	causeConfigElsewhere
 	CauseConfigLinked
 	CauseRepositoryRuns
@@ -584,6 +585,7 @@ var causes = [noCause]causeRow{
 	causeVeryWords:         {"option %s of %s needs a rule that contains it", ""},
 	causeSends:             {"option %s of %s sends a file to a host", ""},
 	causeMaySend:           {"option %s of %s may send a file to a host", ""},
+	causeItemSends:         {"%s of %s may send a file to a host", ""},
 	causeConfigElsewhere:   {"%s reads its configuration from a directory outside the workspace, or an unknown one", "name the directory"},
 	CauseConfigLinked:      {"%s reads its configuration from a directory outside the workspace, through a link", ""},
 	CauseRepositoryRuns:    {"%s runs what %s names in the repository's own configuration", ""},

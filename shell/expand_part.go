@@ -82,6 +82,8 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 		w.odd(causeShProcess)
 	}
 	if w.muted == 0 {
+		defer func(before bool) { w.fed = before }(w.fed)
+		w.fed = w.fed || p.Op == syntax.CmdOut
 		w.reprinted(p.Stmts)
 		w.recurse.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
 	}

@@ -259,6 +259,8 @@ type Action struct {
 
 	// input is the text of the line on a Command's standard input.
 	input input
+	// fed: a pipe, a redirection or the caller of a function may give standard input.
+	fed bool
 	// inner: the words or the text that the Command runs were analyzed.
 	inner bool
 	// function: the Command is a function of the line.

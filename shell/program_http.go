@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
@@ -40,9 +42,12 @@ func (a *Action) Method() string {
 		return ""
 	}
 	method, implied, unknown := "", "GET", false
+	var operands []int
+	ignored := false
 	for _, arg := range ScanWords(a.Program, a.Words).Args {
 		switch arg.Kind {
 		case ArgOption:
+			ignored = ignored || slices.Contains(arg.Option.Names, "--ignore-stdin")
 			option, listed := requests[name][arg.Option.Names[0]]
 			switch {
 			case !listed:
@@ -55,8 +60,18 @@ func (a *Action) Method() string {
 				implied, unknown = option, unknown || option == "" && method == ""
 			}
 		case ArgOperand:
-			if name == "http" {
-				method, implied = itemMethod(&a.Words[arg.Word], method, implied)
+			operands = append(operands, arg.Word)
+		}
+	}
+	if name == "http" && a.fed && !ignored {
+		implied = "POST" // standard input is the body
+	}
+	if name == "http" && len(operands) > 0 {
+		at := 0
+		method, at = request(a.Words, operands)
+		for _, i := range operands[at+1:] {
+			if data, _, _ := requestItem(&a.Words[i]); data {
+				implied = "POST"
 			}
 		}
 	}
@@ -69,16 +84,72 @@ func (a *Action) Method() string {
 	return implied
 }
 
-// itemMethod returns the method that httpie takes from an operand, which is a method, an
-// address or an item of the request: a=b and a:=1 are data, a==b and a:b are not.
-func itemMethod(w *Word, method, implied string) (named, otherwise string) {
-	text := w.Text
-	at := strings.IndexAny(text, "=@")
-	switch {
-	case method == "" && text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
-		return text, implied
-	case at > 0 && !strings.Contains(text[:at], "/") && !strings.HasPrefix(text[at:], "=="), !w.Known() && at < 0:
-		return method, "POST"
+// request is what the operands of httpie ask for: METHOD URL ITEM... The method is there if
+// the first of several operands is only letters; url is the index of the operand.
+func request(words []Word, operands []int) (method string, url int) {
+	if len(operands) < 2 {
+		return "", 0
 	}
-	return method, implied
+	first := &words[operands[0]]
+	if !first.Known() || first.Text == "" || strings.TrimFunc(first.Text, isASCIILetter) != "" {
+		return "", 0
+	}
+	return strings.ToUpper(first.Text), 1
+}
+
+func isASCIILetter(r rune) bool { return r < utf8.RuneSelf && isLetter(byte(r)) }
+
+// itemSeparators part the name of an item from its value, the longer ones first: with @ the
+// value is the name of a file. See httpie.io/docs/cli/request-items.
+var itemSeparators = []struct {
+	text       string
+	data, file bool
+}{
+	{":=@", true, true}, {"==@", false, true}, {"=@", true, true}, {":@", false, true}, {"@", true, true},
+	{":=", true, false}, {"==", false, false}, {"=", true, false}, {":", false, false}, {";", false, false},
+}
+
+// requestItem reports whether an item makes the request one with data, and whether its
+// value, from byte at on, is the name of a file. What a hole may hold may be both.
+func requestItem(w *Word) (data, file bool, at int) {
+	for i := 0; i < len(w.Text); i++ {
+		if w.holeAt(i) {
+			return true, true, i
+		}
+		if w.Text[i] == '\\' {
+			i++
+			continue
+		}
+		for _, s := range itemSeparators {
+			if !strings.HasPrefix(w.Text[i:], s.text) {
+				continue
+			}
+			at = i + len(s.text)
+			maybe := !s.file && w.holeAt(at)
+			for k := i + 1; k < at; k++ {
+				maybe = maybe || w.holeAt(k)
+			}
+			return s.data || maybe, s.file || maybe, at
+		}
+	}
+	return !w.Known(), !w.Known(), len(w.Text)
+}
+
+// items reads the files that items of a request of httpie name and sends them.
+func (e *effector) items(items []int) {
+	for _, i := range items {
+		w := &e.words[i]
+		_, file, at := requestItem(w)
+		if !file {
+			continue
+		}
+		e.unprovenLate(causeItemSends, show(w), e.prog.Name)
+		name := cutWord(*w, at)
+		e.read(name, NeedOutside, "operand of "+e.prog.Name)
+		if end := strings.Index(name.Text, ";"); end >= 0 { // NAME@FILE;type=x
+			name.Text = name.Text[:end]
+			name.Holes = slices.DeleteFunc(slices.Clone(name.Holes), func(h Hole) bool { return h.At > end })
+			e.read(name, NeedOutside, "operand of "+e.prog.Name)
+		}
+	}
 }

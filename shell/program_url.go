@@ -53,10 +53,9 @@ func (e *effector) client() {
 	if e.prog == nil || len(e.operands) == 0 || !slices.Contains([]string{"http", "https", "xh", "xhs", "httpie"}, e.prog.Name) {
 		return
 	}
-	url := e.words[e.operands[0]]
-	if len(e.operands) > 1 && url.Known() && strings.Trim(url.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == "" {
-		url = e.words[e.operands[1]]
-	}
+	_, at := request(e.words, e.operands)
+	url := e.words[e.operands[at]]
+	e.items(e.operands[at+1:])
 	if strings.HasPrefix(url.Text, ":") && !url.holeAt(0) {
 		url = joinText(Word{Text: "localhost"}, url)
 	}

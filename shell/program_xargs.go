@@ -8,6 +8,8 @@ import (
 // xargs runs a command with unknown words from standard input.
 func (e *effector) xargs() {
 	e.done = true
+	defer func(before bool) { e.w.fed = before }(e.w.fed)
+	e.w.fed = true // by /dev/null
 	if len(e.operands) == 0 {
 		return // the default command is echo
 	}
@@ -50,6 +52,8 @@ func (e *effector) xargsReplace() (string, bool) {
 // parallel reads the files of arguments behind :::: (parallel(1)), and puts what it reads
 // in place of {} or behind the command.
 func (e *effector) parallel() {
+	defer func(before bool) { e.w.fed = before }(e.w.fed)
+	e.w.fed = true
 	line := slices.Clone(e.operandWords(0))
 	if end := slices.IndexFunc(line, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }); end >= 0 {
 		line = line[:end]

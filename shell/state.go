@@ -45,6 +45,8 @@ type walker struct {
 	returns      bool
 	// inFunction reports that the body of a function is walked.
 	inFunction bool
+	// fed reports that standard input may be another than the line's own.
+	fed bool
 	// substituted reports that the words expanded last held a substitution.
 	substituted bool
 	// listings are the commands that print what the line has declared, and
@@ -150,6 +152,7 @@ func (w *walker) add(a Action) int {
 	if w.muted > 0 {
 		return -1
 	}
+	a.fed = w.fed
 	if a.Pos == a.End {
 		a.Pos, a.End = w.from, w.to
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -42,7 +43,13 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	if (given != nil || s.names != nil || s.input != nil) && redirectsInput(st.Redirs) {
 		in = s.with(func(c *scope) { c.names, c.input = nil, given })
 	}
+	fed := w.fed
+	here := !fed && (st.Background || redirectsInput(st.Redirs))
+	w.fed = fed || here
 	out := w.command(st.Cmd, in)
+	if here {
+		w.fed = replacesInput(st)
+	}
 	if len(st.Redirs) > 0 {
 		out.fail = join(out.fail, in) // a redirection that fails changes nothing
 	}
@@ -142,6 +149,16 @@ func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
 	}
 	body := w.stmts(c.Do, reached(enter, in))
 	return same(reached(leave, in).behind(body))
+}
+
+// replacesInput reports whether a statement may be an exec, whose redirections stay for
+// the statements behind it.
+func replacesInput(st *syntax.Stmt) bool {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	return ok && !st.Background && slices.ContainsFunc(c.Args, func(arg *syntax.Word) bool {
+		text, plain := literal(arg)
+		return !plain || text == "exec"
+	})
 }
 
 // redirectsInput reports whether a redirection replaces standard input.

@@ -78,5 +78,7 @@ func (w *walker) piped(c *syntax.BinaryCmd, names []Word, in *input, s *scope) o
 	if names != nil || s.names != nil || in != nil || s.input != nil {
 		s = s.with(func(n *scope) { n.names, n.input = names, in })
 	}
+	defer func(before bool) { w.fed = before }(w.fed)
+	w.fed = true
 	return w.stmt(c.Y, s)
 }

@@ -27,10 +27,10 @@ func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	if w.unit.moves {
 		in = s.in(unknown())
 	}
-	outer := w.inFunction
-	w.inFunction = true // local is an error elsewhere
+	outer, fed := w.inFunction, w.fed
+	w.inFunction, w.fed = true, true // local is an error elsewhere
 	body := w.stmt(c.Body, in.with(func(n *scope) { n.names = nil }))
-	w.inFunction = outer
+	w.inFunction, w.fed = outer, fed
 	return same(s.define(name).behind(body.any()))
 }
 
