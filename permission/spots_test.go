@@ -229,6 +229,7 @@ var doubts = []spot{
 	{"gh api -F a=@f x", "option -F of gh sends a file to a host", "gh api -F a=b x", shell.Bash},
 	{`gh api -F "a=$x" x`, "option -F of gh may send a file to a host", "gh api -F a=b x", shell.Bash},
 	{`curl -d "$x" http://h/`, "option -d of curl may send a file to a host", "curl -d a http://h/", shell.Bash},
+	{"http :80 a=@x", "a=@x of http may send a file to a host", "http :80 a=x", shell.Bash},
 	{"find -files0-from f", "-files0-from of find reads names from a file", "find .", shell.Bash},
 	{"make -C /elsewhere", "make reads its configuration from a directory outside the workspace, or an unknown one", "make -C a", shell.Bash},
 	{"make A$x=1", "the argument A…=1 is known only when it runs, and may be an option", "make A=1", shell.Bash},
