@@ -305,7 +305,13 @@ func (r *reading) risks(profile risk.Profile) []risk.Finding {
 	case r.facts != nil:
 		r.found = risk.AppendEach(r.found, r.facts, profile, r.riskPlace())
 	case r.actions[0].does != nil:
-		r.found = append(r.found, risk.Action(r.actions[0].does, profile, r.riskPlace()))
+		for i := range r.actions {
+			does := r.actions[i].does
+			if does == nil || i > 0 && !does.ByPattern {
+				break
+			}
+			r.found = append(r.found, risk.Action(does, profile, r.riskPlace()))
+		}
 	}
 	return r.found
 }

@@ -161,8 +161,14 @@ func (e *evaluation) firstBelow(set *patterns.Set, a *act, q patterns.Query) *pa
 // exists asks the file system whether a path that the rule matches exists below
 // the path of a. If it cannot be asked, such a path may exist.
 func (e *evaluation) exists(a *act, rule *patterns.Rule) bool {
+	return e.existsShown(a, rule, !a.does.SkipHidden)
+}
+
+// existsShown is the same for a search that shows hidden files or only those that a file
+// with names to ignore brings in.
+func (e *evaluation) existsShown(a *act, rule *patterns.Rule, hidden bool) bool {
 	for _, form := range a.sub.Path.Forms() {
-		if e.env == nil || len(form.Holes) > 0 || e.walk(walk{dir: form.Text, rule: rule, hidden: !a.does.SkipHidden}) {
+		if e.env == nil || len(form.Holes) > 0 || e.walk(walk{dir: form.Text, rule: rule, hidden: hidden}) {
 			return true
 		}
 	}

@@ -276,11 +276,30 @@ func (r *reading) readField(t *tools.Tool) error {
 		Kind: shellKind(t.Does), Need: shell.NeedCover, Path: word,
 		Recursive: t.Tree, Parent: -1, From: -1,
 	}
-	if text, ok := r.input[globField].(string); ok && r.use.Tool == searcher && strings.HasPrefix(text, "!") {
-		does.Skips = []string{shell.SkippedName(text[1:])} // as rg -g has it
+	globs := r.globs()
+	if len(globs) == 1 && strings.HasPrefix(globs[0], "!") {
+		does.Skips = []string{shell.SkippedName(globs[0][1:])} // as rg -g has it
 	}
 	r.add(does, &patterns.Subject{Tool: r.use.Tool})
+	for _, glob := range globs {
+		r.addNamed(word, glob)
+	}
 	return nil
+}
+
+// addNamed adds the reads of the files that a pattern names below a directory, and of all
+// of them where it may be about any name.
+func (r *reading) addNamed(dir shell.Word, glob string) {
+	files := shell.GlobFiles(dir, glob)
+	whole := anyName(glob)
+	if whole {
+		files = append(files, follow(dir, glob))
+	}
+	for i, file := range files {
+		r.add(&shell.Action{
+			Kind: shell.Read, Path: file, Recursive: whole && i == len(files)-1, ByPattern: true, Parent: -1, From: -1,
+		}, &patterns.Subject{Tool: r.use.Tool})
+	}
 }
 
 // target returns the path or URL in the input of a tool.

@@ -67,7 +67,7 @@ func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []pa
 // secretsBelow returns what a search through a directory shows of a file with secrets
 // there that it does not leave out. Inside walls such files are not there.
 func (e *evaluation) secretsBelow(a *act) []patterns.Named {
-	if !a.does.Recursive || e.env == nil || e.holding != nil || a.parent < 0 || !searches(e.acts[a.parent].does) || e.acts[a.parent].class != risk.Safe {
+	if !a.does.Recursive || e.env == nil || e.holding != nil || !e.searches(a) {
 		return nil
 	}
 	if slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return len(form.Holes) > 0 }) {
@@ -92,7 +92,23 @@ func (e *evaluation) searched(a *act, name string) bool {
 		return false
 	}
 	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
-	return a.sub.Path.Below(below, &a.sub) && e.exists(a, below) && !e.skips(a, below)
+	return a.sub.Path.Below(below, &a.sub) && e.existsShown(a, below, e.showsHidden(a)) && !e.skips(a, below)
+}
+
+// searches reports whether the tool that searches reads a, or a command that does and asks
+// no question of its own.
+func (e *evaluation) searches(a *act) bool {
+	if a.parent < 0 {
+		return e.use.Tool == searcher && (a.does.ByPattern || e.namesNone())
+	}
+	return searches(e.acts[a.parent].does) && e.acts[a.parent].class == risk.Safe
+}
+
+// showsHidden reports whether a recursive read shows files that are hidden. The agent's tool
+// shows them, but the files that git ignores, of which .env nearly always is one, only by a
+// pattern that names files: without one, what an ignore file brings in counts.
+func (e *evaluation) showsHidden(a *act) bool {
+	return !a.does.SkipHidden && (a.parent >= 0 || a.does.ByPattern)
 }
 
 // searches reports whether a command shows the lines of files that match a pattern: grep,

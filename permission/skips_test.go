@@ -46,12 +46,36 @@ func TestSkips(t *testing.T) {
 	if d := Evaluate(p, nil, &use, file, nil); d.Behavior != Ask {
 		t.Errorf("a file system that ignores case: %v", d.Behavior)
 	}
-	for glob, want := range map[string]Behavior{"": Ask, ".env": Ask, "!.env": Allow, "!.env *": Ask, "!.env,*": Ask, "!{.env,a}": Ask} {
+	for glob, want := range map[string]Behavior{"": Ask, ".env": Deny, "!.env": Allow, "!.env *": Ask, "!.env,*": Ask, "!{.env,a}": Ask} {
 		input, _ := json.Marshal(map[string]string{"pattern": "x", "glob": glob})
 		use := ToolUse{Tool: "Grep", Input: input, Dir: workspace}
 		if d := Evaluate(dev.policy(t), nil, &use, file, nil); d.Behavior != want {
 			t.Errorf("Grep with glob %q: %v, want %v", glob, d.Behavior, want)
 		}
+	}
+}
+
+// TestGrepNamesSecrets checks that patterns by which the agent's tool names files with secrets
+// are asked about, and that others are not.
+func TestGrepNamesSecrets(t *testing.T) {
+	p := spec{risk: true, unlisted: UnlistedRisk}.policy(t)
+	p.SensitiveAsks = true
+	file := stored{files: []string{"/.env", "/src/a.go"}}
+	for glob, want := range map[string]Behavior{
+		"": Allow, "*.go": Allow, "**/*.{go,ts}": Allow, "Makefile": Allow, "src/**": Allow, "src/*": Allow, "!.env": Allow, "!*.go": Allow,
+		".env": Ask, "**/.env": Ask, "{.env,x}": Ask, "*.go,.env": Ask, "*.go .env": Ask, "src/.env": Ask,
+		".e*": Ask, "[.]env": Ask, ".en?": Ask, "*": Ask, "**": Ask, "*v": Ask, ".*": Ask, "!a *": Ask,
+	} {
+		input, _ := json.Marshal(map[string]string{"pattern": "S", "glob": glob, "output_mode": "content"})
+		use := ToolUse{Tool: "Grep", Input: input, Dir: workspace}
+		if d := Evaluate(p, nil, &use, file, nil); d.Behavior != want {
+			t.Errorf("Grep with glob %q: %v, want %v: %s", glob, d.Behavior, want, d.Reason)
+		}
+	}
+	none := stored{files: []string{"/src/a.go"}}
+	use := ToolUse{Tool: "Grep", Input: json.RawMessage(`{"pattern":"S","glob":"*"}`), Dir: workspace}
+	if d := Evaluate(p, nil, &use, none, nil); d.Behavior != Allow {
+		t.Errorf("Grep without a file with secrets: %v: %s", d.Behavior, d.Reason)
 	}
 }
 

@@ -38,6 +38,15 @@ func globWords(w Word) []Word {
 	return out
 }
 
+// GlobFiles returns the files below a directory that a pattern names, as rg -g reads it.
+func GlobFiles(dir Word, pattern string) []Word {
+	var files []Word
+	for _, file := range globWords(Word{Text: pattern}) {
+		files = append(files, joinPath(dir, file))
+	}
+	return files
+}
+
 // globTexts returns the alternatives of a pattern, without the wildcards at their end that
 // are names of their own.
 func globTexts(pattern string) []string {
