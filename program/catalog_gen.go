@@ -7014,28 +7014,28 @@ var programs = [...]Program{
 	{Name: "glances", Options: options911, Facts: Outside},
 	{Name: "gls", Operands: Names, Options: options912, Shared: [][]Option{options8}, Safe: true},
 	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options913, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Risk: 89, Settings: settings941, Harmless: keys942, Variables: keys943, Ignored: keys944, Facts: BySubcommand, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options914, Subs: subs940, Settings: settings941, Harmless: keys942, Workdir: true, Special: "go"},
-	{Name: "god", Operands: Reads, Options: options945, Shared: [][]Option{options8}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options946, Risk: 90, Prints: keys947, Facts: Editor},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options946, Facts: Editor},
-	{Name: "gojq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Special: "jq"},
-	{Name: "golangci-lint", Style: Exact, Options: options949, Subs: subs953, Inherit: true, Workdir: true},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Risk: 89, Settings: settings947, Harmless: keys948, Variables: keys949, Ignored: keys950, Facts: BySubcommand, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options914, Subs: subs946, Settings: settings947, Harmless: keys948, Workdir: true, Special: "go"},
+	{Name: "god", Operands: Reads, Options: options951, Shared: [][]Option{options8}, Safe: true},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options952, Risk: 90, Prints: keys953, Facts: Editor},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options952, Facts: Editor},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options952, Facts: Editor},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options952, Facts: Editor},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options952, Facts: Editor},
+	{Name: "gojq", Operands: PatternReads, Options: options954, Shared: [][]Option{options8}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options954, Shared: [][]Option{options8}, Special: "jq"},
+	{Name: "golangci-lint", Style: Exact, Options: options955, Subs: subs959, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 91, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options198, Risk: 38, Variables: keys954, Facts: Outside},
-	{Name: "gpg-agent", Operands: RunsArgs, Options: options955, Risk: 37, Facts: Outside, Ends: true},
+	{Name: "gpg", Operands: Unread, Options: options198, Risk: 38, Variables: keys960, Facts: Outside},
+	{Name: "gpg-agent", Operands: RunsArgs, Options: options961, Risk: 37, Facts: Outside, Ends: true},
 	{Name: "gpg2", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "gpgv", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "age", Operands: Unread, Options: options198, Facts: Outside},
@@ -7051,17 +7051,17 @@ var programs = [...]Program{
 	{Name: "chamber", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "aws-vault", Operands: Unread, Options: options198, Facts: Outside},
 	{Name: "teller", Operands: Unread, Options: options198, Facts: Outside},
-	{Name: "gradle", Style: Exact, Options: options956, Risk: 5, Prints: keys182, Variables: keys957, Also: also958, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
-	{Name: "gradlew", Style: Exact, Options: options956, Also: also959, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
-	{Name: "grealpath", Operands: Names, Options: options960, Shared: [][]Option{options8}, Safe: true},
-	{Name: "grep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "gradle", Style: Exact, Options: options962, Risk: 5, Prints: keys182, Variables: keys963, Also: also964, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
+	{Name: "gradlew", Style: Exact, Options: options962, Also: also965, Facts: TaskRunner, Workdir: true, Abbreviates: true, Special: "mvn", Obeys: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts"},
+	{Name: "grealpath", Operands: Names, Options: options966, Shared: [][]Option{options8}, Safe: true},
+	{Name: "grep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "groovy", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "scala", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
@@ -7086,18 +7086,18 @@ var programs = [...]Program{
 	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "coffee", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options962},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options962},
-	{Name: "gsed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Also: also964, Facts: Editor, Special: "sed"},
-	{Name: "gsettings", Settings: settings965, Facts: Outside, Wordless: true},
-	{Name: "dconf", Settings: settings965, Facts: Outside, Wordless: true},
-	{Name: "gsort", Operands: Reads, Options: options966, Shared: [][]Option{options8}},
-	{Name: "gsplit", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options968, Subs: subs972, Risk: 92, Facts: Outside},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Also: also974, Special: "tar"},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 37, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 37, Equal: equal409, Ends: true, Plain: true},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options968},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options968},
+	{Name: "gsed", Operands: PatternReads, Options: options969, Shared: [][]Option{options8}, Also: also970, Facts: Editor, Special: "sed"},
+	{Name: "gsettings", Settings: settings971, Facts: Outside, Wordless: true},
+	{Name: "dconf", Settings: settings971, Facts: Outside, Wordless: true},
+	{Name: "gsort", Operands: Reads, Options: options972, Shared: [][]Option{options8}},
+	{Name: "gsplit", Operands: InOut, Options: options973, Shared: [][]Option{options8}, Here: true},
+	{Name: "gsutil", Style: Exact, Options: options974, Subs: subs978, Risk: 92, Facts: Outside},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options979, Shared: [][]Option{options8}, Also: also980, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options979, Shared: [][]Option{options8}, Also: also980, Special: "tar"},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options981}, Risk: 37, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options982, Shared: [][]Option{}, Risk: 37, Equal: equal409, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
@@ -7129,7 +7129,7 @@ var programs = [...]Program{
 	{Name: "puppet", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "chef-client", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
 	{Name: "knife", Operands: Unread, Options: options50, Facts: Packaged, Workdir: true},
-	{Name: "guniq", Operands: InOut, Options: options977, Shared: [][]Option{options8}},
+	{Name: "guniq", Operands: InOut, Options: options983, Shared: [][]Option{options8}},
 	{Name: "gvim", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "cursor", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "subl", Operands: Outputs, Options: options259, Facts: Outside},
@@ -7138,136 +7138,136 @@ var programs = [...]Program{
 	{Name: "kate", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "zed", Operands: Outputs, Options: options259, Facts: Outside},
 	{Name: "idea", Operands: Outputs, Options: options259, Facts: Outside},
-	{Name: "gwc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Safe: true},
-	{Name: "gzip", Operands: Outputs, Options: options979, Risk: 33, Variables: keys980, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options979, Risk: 33, Variables: keys980, Beside: true},
-	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options981, Risk: 3},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options982, Risk: 2, Facts: InShell, Special: "hash"},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys993, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "gwc", Operands: Reads, Options: options984, Shared: [][]Option{options8}, Safe: true},
+	{Name: "gzip", Operands: Outputs, Options: options985, Risk: 33, Variables: keys986, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options985, Risk: 33, Variables: keys986, Beside: true},
+	{Name: "hadolint", Style: Exact, Operands: Reads, Options: options987, Risk: 3},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options988, Risk: 2, Facts: InShell, Special: "hash"},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys999, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys999, Inherit: true, Workdir: true, Registry: "pdm"},
 	{Name: "hcloud", Style: Exact, Operands: Unread, Options: options907, Risk: 93, Facts: Outside},
-	{Name: "hd", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options1000, Shared: [][]Option{options8}, Safe: true},
 	{Name: "hdiutil", Operands: Unread, Risk: 94},
-	{Name: "head", Operands: Reads, Options: options995, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options996, Subs: subs1013, Risk: 95, Secrets: 6, Variables: keys1014, Also: also1015, Facts: Outside, Inherit: true, Plugins: true},
-	{Name: "help", Style: POSIX, Options: options1016, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "head", Operands: Reads, Options: options1001, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options1002, Subs: subs1019, Risk: 95, Secrets: 6, Variables: keys1020, Also: also1021, Facts: Outside, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options1022, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "heroku", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Risk: 96, Facts: Outside, Inherit: true},
-	{Name: "hexdump", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "hexyl", Operands: Reads, Options: options1017, Risk: 3},
-	{Name: "hg", Risk: 97, Settings: settings1018, Harmless: keys1019, Also: also1020, Facts: ObeysProject, Wordless: true, Abbreviates: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options1021, Risk: 98, Facts: InShell, Special: "history"},
+	{Name: "hexdump", Operands: Reads, Options: options1000, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "hexyl", Operands: Reads, Options: options1023, Risk: 3},
+	{Name: "hg", Risk: 97, Settings: settings1024, Harmless: keys1025, Also: also1026, Facts: ObeysProject, Wordless: true, Abbreviates: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options1027, Risk: 98, Facts: InShell, Special: "history"},
 	{Name: "host", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "nslookup", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "getent", Options: options529, Risk: 3, Facts: NamesHosts},
 	{Name: "hostid", Shared: [][]Option{options8}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options1022, Shared: [][]Option{options8}, Risk: 99, Special: "sets"},
-	{Name: "htop", Options: options1023, Risk: 3, Facts: Outside | Interactive},
+	{Name: "hostname", Operands: Unread, Options: options1028, Shared: [][]Option{options8}, Risk: 99, Special: "sets"},
+	{Name: "htop", Options: options1029, Risk: 3, Facts: Outside | Interactive},
 	{Name: "htpasswd", Secrets: 15, Wordless: true},
-	{Name: "http", Options: options1024, Secrets: 16, Facts: Fetcher},
-	{Name: "https", Options: options1024, Secrets: 16, Facts: Fetcher},
-	{Name: "xh", Options: options1024, Secrets: 16, Facts: Fetcher},
-	{Name: "xhs", Options: options1024, Secrets: 16, Facts: Fetcher},
-	{Name: "httpie", Options: options1024, Secrets: 16, Facts: Fetcher},
-	{Name: "http-server", Options: options1025},
-	{Name: "serve", Options: options1025},
-	{Name: "http.server", Options: options1026},
-	{Name: "hwinfo", Options: options1027, Risk: 3},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options1028, Risk: 37},
-	{Name: "iconv", Operands: Reads, Options: options1029, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "id", Options: options1030, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "identify", Style: Dash, Operands: Unread, Options: options1031},
-	{Name: "xlsinfo", Style: Dash, Operands: Unread, Options: options1031},
+	{Name: "http", Options: options1030, Secrets: 16, Facts: Fetcher},
+	{Name: "https", Options: options1030, Secrets: 16, Facts: Fetcher},
+	{Name: "xh", Options: options1030, Secrets: 16, Facts: Fetcher},
+	{Name: "xhs", Options: options1030, Secrets: 16, Facts: Fetcher},
+	{Name: "httpie", Options: options1030, Secrets: 16, Facts: Fetcher},
+	{Name: "http-server", Options: options1031},
+	{Name: "serve", Options: options1031},
+	{Name: "http.server", Options: options1032},
+	{Name: "hwinfo", Options: options1033, Risk: 3},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options1034, Risk: 37},
+	{Name: "iconv", Operands: Reads, Options: options1035, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "id", Options: options1036, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "identify", Style: Dash, Operands: Unread, Options: options1037},
+	{Name: "xlsinfo", Style: Dash, Operands: Unread, Options: options1037},
 	{Name: "ifconfig", Operands: Unread, Risk: 100, Facts: Outside},
-	{Name: "iftop", Options: options1032, Facts: Outside},
+	{Name: "iftop", Options: options1038, Facts: Outside},
 	{Name: "influx", Operands: Unread, Options: options151, Secrets: 17, Facts: Outside},
 	{Name: "info", Risk: 3, Wordless: true},
-	{Name: "init", Operands: Unread, Risk: 101, Also: also1033},
-	{Name: "telinit", Operands: Unread, Risk: 101, Also: also1033},
-	{Name: "inotifywait", Operands: Names, Options: options1034},
-	{Name: "fsnotifywait", Operands: Names, Options: options1034},
-	{Name: "inotifywatch", Operands: Names, Options: options1035},
-	{Name: "fsnotifywatch", Operands: Names, Options: options1035},
+	{Name: "init", Operands: Unread, Risk: 101, Also: also1039},
+	{Name: "telinit", Operands: Unread, Risk: 101, Also: also1039},
+	{Name: "inotifywait", Operands: Names, Options: options1040},
+	{Name: "fsnotifywait", Operands: Names, Options: options1040},
+	{Name: "inotifywatch", Operands: Names, Options: options1041},
+	{Name: "fsnotifywatch", Operands: Names, Options: options1041},
 	{Name: "install", Operands: Copy, Options: options770, Shared: [][]Option{options8}, Risk: 38},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options327, Facts: InShell, Special: "declare"},
-	{Name: "inv", Operands: Unread, Options: options1036, Also: also1037, Facts: TaskRunner, Workdir: true},
-	{Name: "invoke", Operands: Unread, Options: options1036, Also: also1038, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "doit", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "nox", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "ant", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "sbt", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "grunt", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "gulp", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "mage", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
-	{Name: "inxi", Operands: Unread, Options: options1039},
-	{Name: "sensors", Operands: Unread, Options: options1039},
-	{Name: "rocm-smi", Operands: Unread, Options: options1039},
-	{Name: "ncal", Operands: Unread, Options: options1039},
-	{Name: "neofetch", Operands: Unread, Options: options1039},
-	{Name: "fastfetch", Operands: Unread, Options: options1039},
-	{Name: "screenfetch", Operands: Unread, Options: options1039},
-	{Name: "figlet", Operands: Unread, Options: options1039},
-	{Name: "fortune", Operands: Unread, Options: options1039},
-	{Name: "toilet", Operands: Unread, Options: options1039},
-	{Name: "tput", Operands: Unread, Options: options1039},
-	{Name: "reset", Operands: Unread, Options: options1039},
-	{Name: "tabs", Operands: Unread, Options: options1039},
-	{Name: "infocmp", Operands: Unread, Options: options1039},
-	{Name: "toe", Operands: Unread, Options: options1039},
-	{Name: "units", Operands: Unread, Options: options1039},
-	{Name: "prtstat", Operands: Unread, Options: options1039},
-	{Name: "peekfd", Operands: Unread, Options: options1039},
-	{Name: "tzselect", Operands: Unread, Options: options1039},
-	{Name: "ac", Operands: Unread, Options: options1039},
-	{Name: "vnstat", Operands: Unread, Options: options1039},
-	{Name: "ipcalc", Operands: Unread, Options: options1039},
-	{Name: "sipcalc", Operands: Unread, Options: options1039},
-	{Name: "procinfo", Operands: Unread, Options: options1039},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options1040, Risk: 28, Ends: true},
-	{Name: "iotop", Options: options1041, Risk: 3, Facts: Outside},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1042, Subs: subs1046, Risk: 102, Prints: keys1047, Facts: Outside, Abbreviates: true},
-	{Name: "ipcs", Options: options1048},
+	{Name: "inv", Operands: Unread, Options: options1042, Also: also1043, Facts: TaskRunner, Workdir: true},
+	{Name: "invoke", Operands: Unread, Options: options1042, Also: also1044, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "doit", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "nox", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "ant", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "sbt", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "grunt", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "gulp", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "mage", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true, Obeys: "tasks.py"},
+	{Name: "inxi", Operands: Unread, Options: options1045},
+	{Name: "sensors", Operands: Unread, Options: options1045},
+	{Name: "rocm-smi", Operands: Unread, Options: options1045},
+	{Name: "ncal", Operands: Unread, Options: options1045},
+	{Name: "neofetch", Operands: Unread, Options: options1045},
+	{Name: "fastfetch", Operands: Unread, Options: options1045},
+	{Name: "screenfetch", Operands: Unread, Options: options1045},
+	{Name: "figlet", Operands: Unread, Options: options1045},
+	{Name: "fortune", Operands: Unread, Options: options1045},
+	{Name: "toilet", Operands: Unread, Options: options1045},
+	{Name: "tput", Operands: Unread, Options: options1045},
+	{Name: "reset", Operands: Unread, Options: options1045},
+	{Name: "tabs", Operands: Unread, Options: options1045},
+	{Name: "infocmp", Operands: Unread, Options: options1045},
+	{Name: "toe", Operands: Unread, Options: options1045},
+	{Name: "units", Operands: Unread, Options: options1045},
+	{Name: "prtstat", Operands: Unread, Options: options1045},
+	{Name: "peekfd", Operands: Unread, Options: options1045},
+	{Name: "tzselect", Operands: Unread, Options: options1045},
+	{Name: "ac", Operands: Unread, Options: options1045},
+	{Name: "vnstat", Operands: Unread, Options: options1045},
+	{Name: "ipcalc", Operands: Unread, Options: options1045},
+	{Name: "sipcalc", Operands: Unread, Options: options1045},
+	{Name: "procinfo", Operands: Unread, Options: options1045},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options1046, Risk: 28, Ends: true},
+	{Name: "iotop", Options: options1047, Risk: 3, Facts: Outside},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options1048, Subs: subs1052, Risk: 102, Prints: keys1053, Facts: Outside, Abbreviates: true},
+	{Name: "ipcs", Options: options1054},
 	{Name: "ipmitool", Operands: Unread, Secrets: 5},
 	{Name: "iptables", Operands: Unread, Risk: 103, Prints: keys285, Facts: Outside},
-	{Name: "ipython", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
-	{Name: "ipython3", Operands: Unread, Options: options1049, Facts: Interpreter | Packaged},
+	{Name: "ipython", Operands: Unread, Options: options1055, Facts: Interpreter | Packaged},
+	{Name: "ipython3", Operands: Unread, Options: options1055, Facts: Interpreter | Packaged},
 	{Name: "isort", Operands: Outputs, Options: options76, Risk: 104, Facts: Editor | Packaged, Workdir: true},
 	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options65, Risk: 105, Facts: Outside},
 	{Name: "iwconfig", Operands: Unread, Facts: Outside},
-	{Name: "java", Style: Joined, Operands: Script, Options: options1050, Risk: 5, Prints: keys1051, Facts: Interpreter, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options1052, Risk: 38, Prints: keys1051, Here: true},
-	{Name: "jest", Options: options1053, Facts: Packaged, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options1054, Subs: subs1055, Settings: settings626, Harmless: keys1056, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options1057, Risk: 2, Facts: InShell, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options1058, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options1059, Risk: 106, Facts: Outside},
-	{Name: "jpeginfo", Operands: Reads, Options: options1060},
-	{Name: "jq", Operands: PatternReads, Options: options948, Shared: [][]Option{options8}, Risk: 3, Secrets: 18, Special: "jq"},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1061, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options1061, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "jshint", Style: Exact, Operands: Reads, Options: options1062, Workdir: true},
-	{Name: "json.tool", Operands: InOut, Options: options1063},
+	{Name: "java", Style: Joined, Operands: Script, Options: options1056, Risk: 5, Prints: keys1057, Facts: Interpreter, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options1058, Risk: 38, Prints: keys1057, Here: true},
+	{Name: "jest", Options: options1059, Facts: Packaged, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options1060, Subs: subs1061, Settings: settings626, Harmless: keys1062, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options1063, Risk: 2, Facts: InShell, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options1064, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options1065, Risk: 106, Facts: Outside},
+	{Name: "jpeginfo", Operands: Reads, Options: options1066},
+	{Name: "jq", Operands: PatternReads, Options: options954, Shared: [][]Option{options8}, Risk: 3, Secrets: 18, Special: "jq"},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1067, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options1067, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "jshint", Style: Exact, Operands: Reads, Options: options1068, Workdir: true},
+	{Name: "json.tool", Operands: InOut, Options: options1069},
 	{Name: "julia", Style: POSIX, Operands: Script, Options: options538, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jupyter", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "jupyter-lab", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "papermill", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "streamlit", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "gradio", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "chainlit", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "mlflow", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "tensorboard", Operands: Unread, Options: options1049, Facts: Packaged},
-	{Name: "just", Style: Exact, Options: options1064, Prints: keys285, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Also: also1153, Facts: Outside, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Settings: settings626, Harmless: keys1152, Also: also1153, Facts: Outside, Inherit: true},
+	{Name: "jupyter", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "jupyter-lab", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "papermill", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "streamlit", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "gradio", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "chainlit", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "mlflow", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "tensorboard", Operands: Unread, Options: options1055, Facts: Packaged},
+	{Name: "just", Style: Exact, Options: options1070, Prints: keys285, Facts: TaskRunner, Workdir: true, Obeys: "justfile Justfile .justfile"},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1150, Settings: settings1151, Equal: equal1152, Also: also1153, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1150, Settings: settings1151, Equal: equal1152, Also: also1153, Facts: Outside, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Also: also1159, Facts: Outside, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Settings: settings626, Harmless: keys1158, Also: also1159, Facts: Outside, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
@@ -7286,7 +7286,7 @@ var programs = [...]Program{
 	{Name: "opa", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "cosign", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "dive", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options65, Also: also1154, Facts: Outside},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options65, Also: also1160, Facts: Outside},
 	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "umoci", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options65, Facts: Outside},
@@ -7295,53 +7295,53 @@ var programs = [...]Program{
 	{Name: "reboot", Operands: Unread, Risk: 101},
 	{Name: "halt", Operands: Unread, Risk: 101},
 	{Name: "poweroff", Operands: Unread, Risk: 101},
-	{Name: "kill", Style: Dash, Options: options1155, Shared: [][]Option{options598}, Risk: 107, Equal: equal409, Facts: InShell | Outside, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options1156, Shared: [][]Option{options598}, Risk: 108, Equal: equal409, Facts: Outside},
+	{Name: "kill", Style: Dash, Options: options1161, Shared: [][]Option{options598}, Risk: 107, Equal: equal409, Facts: InShell | Outside, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options1162, Shared: [][]Option{options598}, Risk: 108, Equal: equal409, Facts: Outside},
 	{Name: "killall5", Operands: Unread, Risk: 109},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 110, Settings: settings626, Harmless: keys1152, Facts: Outside, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Risk: 110, Settings: settings626, Harmless: keys1158, Facts: Outside, Inherit: true},
 	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options65, Risk: 111, Facts: Outside},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 112, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1157, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Risk: 112, Secrets: 19, Settings: settings1145, Equal: equal1146, Also: also1158, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1150, Risk: 112, Secrets: 19, Settings: settings1151, Equal: equal1152, Also: also1163, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1150, Risk: 112, Secrets: 19, Settings: settings1151, Equal: equal1152, Also: also1164, Facts: Outside | BySubcommand, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options65, Risk: 113, Facts: Outside},
 	{Name: "kubens", Style: Exact, Operands: Unread, Options: options65, Risk: 113, Facts: Outside},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1159, Subs: subs1161, Risk: 5},
-	{Name: "last", Options: options1162, Risk: 3},
-	{Name: "lastb", Options: options1162},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options1165, Subs: subs1167, Risk: 5},
+	{Name: "last", Options: options1168, Risk: 3},
+	{Name: "lastb", Options: options1168},
 	{Name: "lastlog", Operands: Names, Options: options247, Risk: 114},
-	{Name: "latexmk", Style: Dash, Options: options1163, Workdir: true},
+	{Name: "latexmk", Style: Dash, Options: options1169, Workdir: true},
 	{Name: "launchctl", Operands: Unread, Risk: 115, Facts: Outside},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1164, Prints: keys5, Special: "gcc"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1165, Risk: 37, Ends: true},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1170, Prints: keys5, Special: "gcc"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options1171, Risk: 37, Ends: true},
 	{Name: "ldapadd", Risk: 38, Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldapmodify", Risk: 38, Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldapdelete", Risk: 116, Secrets: 20, Facts: Outside, Wordless: true},
-	{Name: "ldapsearch", Risk: 117, Secrets: 20, Variables: keys1166, Facts: NamesHosts, Wordless: true},
+	{Name: "ldapsearch", Risk: 117, Secrets: 20, Variables: keys1172, Facts: NamesHosts, Wordless: true},
 	{Name: "ldapwhoami", Secrets: 20, Facts: Outside, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 118},
 	{Name: "ldd", Operands: Reads, Options: options203, Risk: 5, Facts: Interpreter, Special: "gcc"},
-	{Name: "lefthook", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "overcommit", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "lerna", Style: Exact, Options: options1170, Subs: subs1172, Also: also1173, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "nx", Style: Exact, Options: options1170, Subs: subs1172, Also: also1174, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
-	{Name: "less", Operands: Reads, Options: options1175, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
-	{Name: "lessecho", Operands: Reads, Options: options1175, Shared: [][]Option{options8}},
+	{Name: "lefthook", Operands: Unread, Options: options1173, Subs: subs1175, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "overcommit", Operands: Unread, Options: options1173, Subs: subs1175, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "lerna", Style: Exact, Options: options1176, Subs: subs1178, Also: also1179, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "nx", Style: Exact, Options: options1176, Subs: subs1178, Also: also1180, Facts: TaskRunner, Inherit: true, Workdir: true, Obeys: "package.json"},
+	{Name: "less", Operands: Reads, Options: options1181, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
+	{Name: "lessecho", Operands: Reads, Options: options1181, Shared: [][]Option{options8}},
 	{Name: "let", Style: NoOpts, Risk: 2, Facts: InShell, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options596, Secrets: 21, Facts: Outside, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options8}},
@@ -7389,86 +7389,86 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
 	{Name: "argo", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
 	{Name: "entire", Style: Exact, Operands: Unread, Options: options907, Facts: Outside},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Risk: 37, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Risk: 37, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Risk: 37, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Risk: 37, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Risk: 37, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Risk: 37, Ends: true},
 	{Name: "lipo", Risk: 120, Wordless: true},
 	{Name: "littler", Style: POSIX, Operands: Script, Options: options4, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options233, Prints: keys182, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options1177, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "locate", Operands: Names, Options: options1178, Risk: 3, Safe: true},
+	{Name: "ln", Operands: Copy, Options: options1183, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "locate", Operands: Names, Options: options1184, Risk: 3, Safe: true},
 	{Name: "loginctl", Operands: Unread, Risk: 121, Facts: Outside},
 	{Name: "logout", Style: NoOpts, Facts: InShell, Safe: true},
 	{Name: "logrotate", Operands: Unread, Risk: 122},
-	{Name: "lolcat", Operands: Reads, Options: options1179},
-	{Name: "look", Operands: PatternReads, Options: options1180, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "lolcat", Operands: Reads, Options: options1185},
+	{Name: "look", Operands: PatternReads, Options: options1186, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "losetup", Operands: Unread, Risk: 123},
 	{Name: "ls", Operands: Names, Options: options912, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "lsb_release", Options: options1181},
-	{Name: "lsblk", Operands: Names, Options: options1182, Risk: 3},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options1183, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options1184, Risk: 124},
-	{Name: "lsof", Operands: Names, Options: options1185, Risk: 3, Facts: Outside},
-	{Name: "lspci", Options: options1186, Risk: 3},
-	{Name: "lsusb", Options: options1187, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1188, Risk: 37, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1189, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "lvremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
-	{Name: "vgremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
-	{Name: "pvremove", Operands: Unread, Options: options1190, Risk: 125, Prints: keys1191, Facts: Outside},
+	{Name: "lsb_release", Options: options1187},
+	{Name: "lsblk", Operands: Names, Options: options1188, Risk: 3},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options1189, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options1190, Risk: 124},
+	{Name: "lsof", Operands: Names, Options: options1191, Risk: 3, Facts: Outside},
+	{Name: "lspci", Options: options1192, Risk: 3},
+	{Name: "lsusb", Options: options1193, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options1194, Risk: 37, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options1195, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options1195, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options1195, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options1195, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options1195, Risk: 5, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options1195, Prints: keys499, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "lvremove", Operands: Unread, Options: options1196, Risk: 125, Prints: keys1197, Facts: Outside},
+	{Name: "vgremove", Operands: Unread, Options: options1196, Risk: 125, Prints: keys1197, Facts: Outside},
+	{Name: "pvremove", Operands: Unread, Options: options1196, Risk: 125, Prints: keys1197, Facts: Outside},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1192, Subs: subs1197, Also: also1198, Facts: Outside},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options1192, Subs: subs1197, Also: also1199, Facts: Outside},
-	{Name: "lz4", Operands: Outputs, Options: options1200, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options1200, Beside: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options1198, Subs: subs1203, Also: also1204, Facts: Outside},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options1198, Subs: subs1203, Also: also1205, Facts: Outside},
+	{Name: "lz4", Operands: Outputs, Options: options1206, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options1206, Beside: true},
 	{Name: "machinectl", Operands: Unread, Subs: subs157, Risk: 126, Facts: Outside},
-	{Name: "madge", Style: Exact, Operands: Reads, Options: options1201, Workdir: true},
-	{Name: "make", Options: options1202, Risk: 5, Prints: keys182, Also: also1203, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "gmake", Options: options1202, Risk: 5, Prints: keys182, Also: also1204, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "man", Operands: Reads, Options: options1205, Shared: [][]Option{options8}, Risk: 3, Variables: keys1206, Facts: Interactive},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1207, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1207, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1208}, Secrets: 22, Facts: Outside},
-	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1209, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Reads, Options: options1207, Workdir: true},
+	{Name: "make", Options: options1208, Risk: 5, Prints: keys182, Also: also1209, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "gmake", Options: options1208, Risk: 5, Prints: keys182, Also: also1210, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "man", Operands: Reads, Options: options1211, Shared: [][]Option{options8}, Risk: 3, Variables: keys1212, Facts: Interactive},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1213, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1213, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1214}, Secrets: 22, Facts: Outside},
+	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1215, Workdir: true},
 	{Name: "mc", Secrets: 23, Wordless: true},
-	{Name: "mcookie", Options: options1210},
-	{Name: "md5", Operands: Reads, Options: options1211},
+	{Name: "mcookie", Options: options1216},
+	{Name: "md5", Operands: Reads, Options: options1217},
 	{Name: "mdadm", Operands: Unread, Risk: 127},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1212, Risk: 128},
-	{Name: "mediainfo", Operands: Reads, Options: options1213},
-	{Name: "meson", Operands: Unread, Subs: subs1220, Workdir: true},
-	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1065, Subs: subs1144, Settings: settings1145, Equal: equal1146, Also: also1147, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1218, Risk: 128},
+	{Name: "mediainfo", Operands: Reads, Options: options1219},
+	{Name: "meson", Operands: Unread, Subs: subs1226, Workdir: true},
+	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1150, Settings: settings1151, Equal: equal1152, Also: also1153, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options279, Subs: subs282, Settings: settings283, Harmless: keys284, Also: also287},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1148, Subs: subs1151, Risk: 129, Settings: settings626, Harmless: keys1152, Also: also1221, Facts: Outside, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options1222, Subs: subs1228, Settings: settings1229, Harmless: keys1230, Variables: keys1231, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1235, Prints: keys572, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1236, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mke2fs", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext2", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext3", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext4", Operands: Unread, Options: options1237, Risk: 130, Facts: Outside},
-	{Name: "mkfifo", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mknod", Operands: Outputs, Options: options1238, Shared: [][]Option{options8}, Risk: 41},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1154, Subs: subs1157, Risk: 129, Settings: settings626, Harmless: keys1158, Also: also1227, Facts: Outside, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options1228, Subs: subs1234, Settings: settings1235, Harmless: keys1236, Variables: keys1237, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options1228, Subs: subs1234, Settings: settings1235, Harmless: keys1236, Variables: keys1237, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs1241, Prints: keys572, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options1242, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mke2fs", Operands: Unread, Options: options1243, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext2", Operands: Unread, Options: options1243, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext3", Operands: Unread, Options: options1243, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext4", Operands: Unread, Options: options1243, Risk: 130, Facts: Outside},
+	{Name: "mkfifo", Operands: Outputs, Options: options1244, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mknod", Operands: Outputs, Options: options1244, Shared: [][]Option{options8}, Risk: 41},
 	{Name: "mkswap", Operands: Unread, Risk: 56},
 	{Name: "cfdisk", Operands: Unread, Risk: 56},
 	{Name: "mkfs", Operands: Unread, Risk: 56},
@@ -7479,8 +7479,8 @@ var programs = [...]Program{
 	{Name: "mkfs.ntfs", Operands: Unread, Risk: 56},
 	{Name: "blkdiscard", Operands: Unread, Risk: 56},
 	{Name: "ddrescue", Operands: Unread, Risk: 56},
-	{Name: "mktemp", Operands: Outputs, Options: options1239, Shared: [][]Option{options8}, Risk: 131, Special: "mktemp"},
-	{Name: "mocha", Options: options1240, Facts: Packaged, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options1245, Shared: [][]Option{options8}, Risk: 131, Special: "mktemp"},
+	{Name: "mocha", Options: options1246, Facts: Packaged, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options151, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options151, Risk: 38, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options151, Facts: Outside},
@@ -7526,259 +7526,259 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options151, Facts: Outside},
 	{Name: "mongorestore", Operands: Unread, Options: options151, Risk: 69, Secrets: 24, Facts: Outside},
 	{Name: "mongosh", Operands: Unread, Options: options151, Risk: 49, Secrets: 24, Facts: Outside},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1241, Also: also1242, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1243, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1244, Risk: 15, Facts: Outside, Ends: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1247, Also: also1248, Facts: TaskRunner, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options1249, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1250, Risk: 15, Facts: Outside, Ends: true},
 	{Name: "mount", Operands: Unread, Options: options153, Risk: 132, Facts: Outside, Special: "mount"},
-	{Name: "mtr", Options: options1245},
-	{Name: "traceroute6", Options: options1245},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1246, Subs: subs1250, Facts: Outside},
+	{Name: "mtr", Options: options1251},
+	{Name: "traceroute6", Options: options1251},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1252, Subs: subs1256, Facts: Outside},
 	{Name: "multipath", Risk: 133, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1251},
+	{Name: "multitail", Operands: Reads, Options: options1257},
 	{Name: "mutool", Operands: Unread},
-	{Name: "mutt", Style: POSIX, Options: options1252, Facts: Outside, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1252, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1253, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mvn", Options: options1254, Risk: 5, Variables: keys1255, Also: also1256, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnw", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnd", Options: options1254, Also: also1257, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1258, Prints: keys285, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1259, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1261, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1259, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1260, Also: also1262, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1208}, Risk: 134, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1208}, Risk: 38, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 69, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1208}, Risk: 69, Secrets: 22, Facts: Outside},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1208}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mutt", Style: POSIX, Options: options1258, Facts: Outside, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1258, Facts: Outside, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1259, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mvn", Options: options1260, Risk: 5, Variables: keys1261, Also: also1262, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnw", Options: options1260, Also: also1263, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnd", Options: options1260, Also: also1263, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mypy", Operands: Reads, Options: options1264, Prints: keys285, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1265, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1266, Also: also1267, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1265, Risk: 49, Secrets: 22, Prints: keys769, Variables: keys1266, Also: also1268, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1214}, Risk: 134, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1214}, Risk: 38, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1214}, Risk: 69, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1214}, Risk: 69, Secrets: 22, Facts: Outside},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1214}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1263},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1264},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1264},
+	{Name: "namei", Operands: Names, Options: options1269},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1270},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1270},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options79, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1265, Risk: 15, Prints: keys1266},
-	{Name: "netcat", Options: options1265, Risk: 15, Prints: keys1266, Also: also1267},
-	{Name: "ncat", Options: options1265, Risk: 15, Prints: keys1266, Also: also1267},
-	{Name: "nc.openbsd", Options: options1265},
-	{Name: "nc.traditional", Options: options1265},
+	{Name: "nc", Options: options1271, Risk: 15, Prints: keys1272},
+	{Name: "netcat", Options: options1271, Risk: 15, Prints: keys1272, Also: also1273},
+	{Name: "ncat", Options: options1271, Risk: 15, Prints: keys1272, Also: also1273},
+	{Name: "nc.openbsd", Options: options1271},
+	{Name: "nc.traditional", Options: options1271},
 	{Name: "ncdu", Operands: Unread, Options: options534},
 	{Name: "gdu", Operands: Unread, Options: options534},
 	{Name: "dua", Operands: Unread, Options: options534},
-	{Name: "nethogs", Options: options1268, Facts: Outside},
+	{Name: "nethogs", Options: options1274, Facts: Outside},
 	{Name: "netplan", Risk: 135, Facts: Outside, Wordless: true},
-	{Name: "netstat", Options: options1269, Risk: 3, Facts: Outside},
+	{Name: "netstat", Options: options1275, Risk: 3, Facts: Outside},
 	{Name: "networksetup", Operands: Unread, Risk: 136, Facts: Outside},
 	{Name: "newgrp", Risk: 137, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1241, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 138, Prints: keys1270, Facts: Outside},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1247, Workdir: true},
+	{Name: "nft", Operands: Unread, Risk: 138, Prints: keys1276, Facts: Outside},
 	{Name: "nginx", Risk: 139, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1241, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1271, Risk: 28, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1272, Risk: 5, Also: also1273, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1272, Risk: 5, Also: also1274, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1276, Settings: settings1277, Harmless: keys1278, Variables: keys1279},
-	{Name: "nix-shell", Operands: Script, Options: options1280, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1281, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "objdump", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "readelf", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "size", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "otool", Operands: Reads, Options: options203, Risk: 3, Variables: keys1282, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1283, Risk: 15, Prints: keys285, Facts: Outside},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1247, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1277, Risk: 28, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1278, Risk: 5, Also: also1279, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1278, Risk: 5, Also: also1280, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1282, Settings: settings1283, Harmless: keys1284, Variables: keys1285},
+	{Name: "nix-shell", Operands: Script, Options: options1286, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1287, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options203, Risk: 3, Variables: keys1288, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options203, Risk: 3, Variables: keys1288, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options203, Risk: 3, Variables: keys1288, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options203, Risk: 3, Variables: keys1288, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options203, Risk: 3, Variables: keys1288, Special: "gcc"},
+	{Name: "nmap", Style: Joined, Options: options1289, Risk: 15, Prints: keys285, Facts: Outside},
 	{Name: "nmcli", Operands: Unread, Risk: 140, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1286, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1284, Risk: 5, Prints: keys182, Variables: keys1285, Also: also1287, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1284, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1288, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1039, Risk: 28, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1289, Subs: subs1296, Risk: 141, Variables: keys1297, Also: also1298, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1299, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1299, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options251, Subs: subs254, Risk: 29, Secrets: 3, Settings: settings255, Harmless: keys256, Prints: keys182, Aside: keys257, Offline: keys258, Also: also1300, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "npm-run-all", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1301, Also: also278, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1302, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1303, Risk: 5, Prints: keys182, Also: also1304, Ends: true, Workdir: true, Registry: "npm"},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1290, Risk: 5, Prints: keys182, Variables: keys1291, Also: also1292, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1290, Risk: 5, Prints: keys182, Variables: keys1291, Also: also1293, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1290, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1294, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1045, Risk: 28, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1295, Subs: subs1302, Risk: 141, Variables: keys1303, Also: also1304, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1305, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1305, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options251, Subs: subs254, Risk: 29, Secrets: 3, Settings: settings255, Harmless: keys256, Prints: keys182, Aside: keys257, Offline: keys258, Also: also1306, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "npm-run-all", Options: options1307, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1307, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1307, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1307, Also: also278, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1308, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1309, Risk: 5, Prints: keys182, Also: also1310, Ends: true, Workdir: true, Registry: "npm"},
 	{Name: "nr", Also: also278, Wordless: true},
 	{Name: "wsrun", Also: also278, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1305, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 142, Facts: NamesHosts, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1306, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1307, Also: also1308, Wordless: true, Registry: "nuget"},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1309, Ends: true},
-	{Name: "numfmt", Options: options1310, Shared: [][]Option{options8}, Safe: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1312, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1313, Also: also1314, Wordless: true, Registry: "nuget"},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1315, Ends: true},
+	{Name: "numfmt", Options: options1316, Shared: [][]Option{options8}, Safe: true},
 	{Name: "nvidia-smi", Operands: Names, Options: options247, Risk: 143},
 	{Name: "nvme", Operands: Unread, Risk: 144},
-	{Name: "nvtop", Operands: Unread, Options: options1311},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1312, Prints: keys1313, Ends: true, Stdin: true},
-	{Name: "od", Operands: Reads, Options: options945, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1314, Subs: subs1318, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1319},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1325, Risk: 145, Secrets: 27, Also: also1326},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "nvtop", Operands: Unread, Options: options1317},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1318, Prints: keys1319, Ends: true, Stdin: true},
+	{Name: "od", Operands: Reads, Options: options951, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1320, Subs: subs1324, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1320, Subs: subs1324, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1325},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1331, Risk: 145, Secrets: 27, Also: also1332},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1333, Subs: subs1343, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options65, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1338, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1342, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1344, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1348, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 146, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1343, Prints: keys182},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1344, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "pandoc", Operands: Reads, Options: options1349, Prints: keys182},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1350, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
 	{Name: "parted", Operands: Unread, Risk: 147},
-	{Name: "paste", Operands: Reads, Options: options1345, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1346, Shared: [][]Option{options8}, Risk: 148, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1347, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1348},
+	{Name: "paste", Operands: Reads, Options: options1351, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1352, Shared: [][]Option{options8}, Risk: 148, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1353, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1354},
 	{Name: "pbzip2", Operands: Outputs, Options: options201, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options201, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options201, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options201, Beside: true},
-	{Name: "pcre2grep", Operands: Code, Options: options1349, Shared: [][]Option{options1350}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1351, Shared: [][]Option{options1350}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1357, Risk: 149, Facts: Outside},
+	{Name: "pcre2grep", Operands: Code, Options: options1355, Shared: [][]Option{options1356}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1357, Shared: [][]Option{options1356}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1363, Risk: 149, Facts: Outside},
 	{Name: "pctrestore", Risk: 69, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1358},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1359, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1360},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Settings: settings273, Harmless: keys992, Offline: keys1361, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1367},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1368, Risk: 5, Prints: keys182, Variables: keys1369, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1364},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1365, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1366},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys1367, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys1367, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys1367, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Settings: settings273, Harmless: keys998, Offline: keys1367, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1373},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1374, Risk: 5, Prints: keys182, Variables: keys1375, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1374, Risk: 5, Prints: keys182, Variables: keys1375, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1374, Risk: 5, Prints: keys182, Variables: keys1375, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1374, Risk: 5, Prints: keys182, Variables: keys1375, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1374, Risk: 5, Prints: keys182, Variables: keys1375, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "pg_dump", Options: options530, Risk: 38},
 	{Name: "pg_dumpall", Options: options530, Risk: 38},
 	{Name: "pg_basebackup", Options: options530, Risk: 38},
@@ -7795,105 +7795,105 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options530, Facts: Outside},
 	{Name: "pg_ctl", Options: options530, Facts: Outside},
 	{Name: "pg_ctlcluster", Options: options530, Facts: Outside},
-	{Name: "pgrep", Options: options1370, Shared: [][]Option{options598}, Risk: 3, Equal: equal409, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1371, Risk: 5, Prints: keys182, Also: also1372, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1371, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1373, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1374},
-	{Name: "pidwait", Options: options1375, Shared: [][]Option{options598}, Equal: equal409, Facts: Outside},
-	{Name: "pigz", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options979, Beside: true},
-	{Name: "ping", Options: options1376, Risk: 151, Facts: NamesHosts},
-	{Name: "ping6", Options: options1376},
-	{Name: "arping", Options: options1376},
-	{Name: "fping", Options: options1376},
-	{Name: "pinky", Options: options1377, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 152, Secrets: 3, Settings: settings626, Harmless: keys1387, Prints: keys285, Offline: keys1388, Variables: keys1389, Ignored: keys1390, Also: also1391, Facts: Packaged, Inherit: true, Registry: "pip"},
-	{Name: "pip2", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.8", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.9", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.10", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.11", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.12", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.13", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3.14", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip.exe", Operands: Unread, Options: options1378, Subs: subs1386, Settings: settings626, Harmless: keys1387, Offline: keys1388, Inherit: true, Registry: "pip"},
-	{Name: "pip3", Operands: Unread, Options: options1378, Subs: subs1386, Risk: 152, Settings: settings626, Harmless: keys1387, Offline: keys1388, Also: also1392, Inherit: true, Registry: "pip"},
-	{Name: "pipx", Operands: Unread, Options: options1393, Subs: subs1397, Risk: 152},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1398, Risk: 41, Ends: true},
+	{Name: "pgrep", Options: options1376, Shared: [][]Option{options598}, Risk: 3, Equal: equal409, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1377, Risk: 5, Prints: keys182, Also: also1378, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1377, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1379, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1380},
+	{Name: "pidwait", Options: options1381, Shared: [][]Option{options598}, Equal: equal409, Facts: Outside},
+	{Name: "pigz", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options985, Beside: true},
+	{Name: "ping", Options: options1382, Risk: 151, Facts: NamesHosts},
+	{Name: "ping6", Options: options1382},
+	{Name: "arping", Options: options1382},
+	{Name: "fping", Options: options1382},
+	{Name: "pinky", Options: options1383, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1384, Subs: subs1392, Risk: 152, Secrets: 3, Settings: settings626, Harmless: keys1393, Prints: keys285, Offline: keys1394, Variables: keys1395, Ignored: keys1396, Also: also1397, Facts: Packaged, Inherit: true, Registry: "pip"},
+	{Name: "pip2", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.8", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.9", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.10", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.11", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.12", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.13", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3.14", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip.exe", Operands: Unread, Options: options1384, Subs: subs1392, Settings: settings626, Harmless: keys1393, Offline: keys1394, Inherit: true, Registry: "pip"},
+	{Name: "pip3", Operands: Unread, Options: options1384, Subs: subs1392, Risk: 152, Settings: settings626, Harmless: keys1393, Offline: keys1394, Also: also1398, Inherit: true, Registry: "pip"},
+	{Name: "pipx", Operands: Unread, Options: options1399, Subs: subs1403, Risk: 152},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1404, Risk: 41, Ends: true},
 	{Name: "pkgutil", Risk: 153, Wordless: true},
-	{Name: "pkill", Options: options1375, Shared: [][]Option{options598}, Risk: 38, Equal: equal409, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1401, Facts: Packaged, Workdir: true},
+	{Name: "pkill", Options: options1381, Shared: [][]Option{options598}, Risk: 38, Equal: equal409, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1407, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "plocate", Operands: Names, Options: options1178, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options1178, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options1184, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options1184, Safe: true},
 	{Name: "plutil", Risk: 154, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1402, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1403},
-	{Name: "pnpm", Style: Exact, Options: options1404, Subs: subs1409, Risk: 155, Secrets: 3, Settings: settings1410, Harmless: keys1411, Aside: keys1412, Offline: keys1413, Variables: keys1414, Also: also1415, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1416, Also: also1417, Ends: true, Workdir: true, Registry: "npm pnpm"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 156, Also: also1418, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options983, Subs: subs991, Risk: 157, Secrets: 29, Settings: settings273, Harmless: keys992, Offline: keys1419, Variables: keys1420, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1422, Shared: [][]Option{options8}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1167, Subs: subs1169, Prints: keys285, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prek", Operands: Unread, Options: options1167, Subs: subs1169, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1423, Prints: keys182, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1424, Facts: InShell, Special: "echo"},
-	{Name: "printenv", Options: options1425, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1426, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1427, Risk: 37, Ends: true},
+	{Name: "pmap", Operands: Names, Options: options1408, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1409},
+	{Name: "pnpm", Style: Exact, Options: options1410, Subs: subs1415, Risk: 155, Secrets: 3, Settings: settings1416, Harmless: keys1417, Aside: keys1418, Offline: keys1419, Variables: keys1420, Also: also1421, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1422, Also: also1423, Ends: true, Workdir: true, Registry: "npm pnpm"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options505, Subs: subs506, Risk: 156, Also: also1424, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options989, Subs: subs997, Risk: 157, Secrets: 29, Settings: settings273, Harmless: keys998, Offline: keys1425, Variables: keys1426, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1427, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1428, Shared: [][]Option{options8}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1173, Subs: subs1175, Prints: keys285, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prek", Operands: Unread, Options: options1173, Subs: subs1175, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
+	{Name: "prettier", Operands: Reads, Options: options1429, Prints: keys182, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1430, Facts: InShell, Special: "echo"},
+	{Name: "printenv", Options: options1431, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1432, Risk: 3, Facts: InShell, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1433, Risk: 37, Ends: true},
 	{Name: "profiles", Risk: 158, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1428, Risk: 32, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1429, Prints: keys1266},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1430, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1431, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1434, Risk: 32, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1435, Prints: keys1272},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1436, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1436, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1437, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1432, Risk: 49, Variables: keys1433, Facts: Outside | Interactive, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1434, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1241, Risk: 159, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1421, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1435},
+	{Name: "psql", Options: options1438, Risk: 49, Variables: keys1439, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1440, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1247, Risk: 159, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1427, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1441},
 	{Name: "pve-firewall", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 160, Facts: Outside},
 	{Name: "pveam", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 161},
 	{Name: "pveceph", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 162, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1438, Risk: 163, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1444, Risk: 163, Facts: Outside},
 	{Name: "pvenode", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 164, Facts: Outside},
 	{Name: "ha-manager", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 164, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1441, Risk: 165, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1447, Risk: 165, Facts: Outside},
 	{Name: "pvesm", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 166, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options231, Shared: [][]Option{options232}},
 	{Name: "pmxcfs", Style: Joined, Options: options231, Shared: [][]Option{options232}},
@@ -7908,85 +7908,85 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 167},
 	{Name: "pveum", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 168, Facts: Outside},
 	{Name: "pveversion", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 169},
-	{Name: "pwd", Style: POSIX, Options: options1442, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1443},
-	{Name: "compileall", Operands: Outputs, Options: options1443},
-	{Name: "pycodestyle", Operands: Reads, Options: options1444, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options1444, Workdir: true},
-	{Name: "pyflakes3", Operands: Reads, Options: options1444, Workdir: true},
-	{Name: "pydoc", Options: options1445},
-	{Name: "pydocstyle", Operands: Reads, Options: options1446, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options1447, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "pyproject-build", Operands: Loads, Options: options1448},
-	{Name: "build", Operands: Loads, Options: options1448},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1449, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1449, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1449, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1449, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pyre", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "pytype", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "xenon", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "pyroma", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "interrogate", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "safety", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "pip-audit", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "ty", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "zuban", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "cfn-lint", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "curlylint", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "refurb", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "slotscheck", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "import-linter", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "lint-imports", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "deptry", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "proselint", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "vale", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "stubtest", Operands: Unread, Options: options1450, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options1451, Facts: Packaged, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options1451, Facts: Packaged, Workdir: true},
-	{Name: "pytest", Options: options1452, Settings: settings1453, Harmless: keys1454, Variables: keys1455, Also: also1456, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1452, Settings: settings1453, Harmless: keys1454, Variables: keys1455, Also: also1457, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1449, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1463, Risk: 149, Also: also1464, Facts: Outside},
+	{Name: "pwd", Style: POSIX, Options: options1448, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1449},
+	{Name: "compileall", Operands: Outputs, Options: options1449},
+	{Name: "pycodestyle", Operands: Reads, Options: options1450, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options1450, Workdir: true},
+	{Name: "pyflakes3", Operands: Reads, Options: options1450, Workdir: true},
+	{Name: "pydoc", Options: options1451},
+	{Name: "pydocstyle", Operands: Reads, Options: options1452, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options1453, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "pyproject-build", Operands: Loads, Options: options1454},
+	{Name: "build", Operands: Loads, Options: options1454},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1455, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1455, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1455, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1455, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pyre", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "pytype", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "xenon", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "pyroma", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "interrogate", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "safety", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "pip-audit", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "ty", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "zuban", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "cfn-lint", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "curlylint", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "refurb", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "slotscheck", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "import-linter", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "lint-imports", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "deptry", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "proselint", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "vale", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "stubtest", Operands: Unread, Options: options1456, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options1457, Facts: Packaged, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options1457, Facts: Packaged, Workdir: true},
+	{Name: "pytest", Options: options1458, Settings: settings1459, Harmless: keys1460, Variables: keys1461, Also: also1462, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1458, Settings: settings1459, Harmless: keys1460, Variables: keys1461, Also: also1463, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1455, Risk: 5, Prints: keys285, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options232}, Subs: subs1469, Risk: 149, Also: also1470, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 69, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options560, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options151, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1311, Subs: subs1466, Workdir: true},
-	{Name: "rails", Options: options1467, Subs: subs1470, Also: also1471, Workdir: true, Abbreviates: true},
+	{Name: "radon", Operands: Unread, Options: options1317, Subs: subs1472, Workdir: true},
+	{Name: "rails", Options: options1473, Subs: subs1476, Also: also1477, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options580, Subs: subs587, Facts: Outside, Inherit: true},
-	{Name: "rake", Options: options1472, Also: also1473, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1474, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1474, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1478, Also: also1479, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1480, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1480, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "rbd", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 170, Facts: Outside},
-	{Name: "rc-service", Operands: Unread, Also: also1475, Facts: Outside},
-	{Name: "invoke-rc.d", Operands: Unread, Also: also1475, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1476, Subs: subs1478, Risk: 171, Variables: keys1479, Facts: Outside},
+	{Name: "rc-service", Operands: Unread, Also: also1481, Facts: Outside},
+	{Name: "invoke-rc.d", Operands: Unread, Also: also1481, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1482, Subs: subs1484, Risk: 171, Variables: keys1485, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1480, Risk: 2, Facts: InShell, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1481, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options960, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1482, Risk: 172, Secrets: 31, Variables: keys1483, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1202, Also: also1484, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1486, Risk: 2, Facts: InShell, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1487, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options966, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "redis-cli", Options: options1488, Risk: 172, Secrets: 31, Variables: keys1489, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1208, Also: also1490, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1208, Also: also1490, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1208, Also: also1490, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 38, Wordless: true},
 	{Name: "repoquery", Risk: 173, Wordless: true},
 	{Name: "resolvectl", Options: options529, Risk: 174, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1485, Subs: subs1489, Facts: Outside, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1491, Subs: subs1495, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options262, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -8012,69 +8012,69 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1490, Risk: 3},
-	{Name: "rgrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options961, Shared: [][]Option{options8}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1491},
-	{Name: "del", Operands: Outputs, Options: options1491},
-	{Name: "trash", Operands: Outputs, Options: options1491},
-	{Name: "trash-put", Operands: Outputs, Options: options1491},
-	{Name: "del-cli", Operands: Outputs, Options: options1491},
-	{Name: "shx", Operands: Outputs, Options: options1491},
-	{Name: "cpx", Operands: Outputs, Options: options1491},
-	{Name: "cpy", Operands: Outputs, Options: options1491},
-	{Name: "ncp", Operands: Outputs, Options: options1491},
-	{Name: "mkdirp", Operands: Outputs, Options: options1491},
-	{Name: "copyfiles", Operands: Outputs, Options: options1491},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1491},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1490},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1492, Risk: 37, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 175, Also: also1494},
-	{Name: "grm", Operands: Writes, Options: options1493, Shared: [][]Option{options8}, Risk: 175, Also: also1495},
-	{Name: "rmdir", Operands: Writes, Options: options1496, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1497, Workdir: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1496, Risk: 3},
+	{Name: "rgrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options967, Shared: [][]Option{options8}, Safe: true},
+	{Name: "rimraf", Operands: Outputs, Options: options1497},
+	{Name: "del", Operands: Outputs, Options: options1497},
+	{Name: "trash", Operands: Outputs, Options: options1497},
+	{Name: "trash-put", Operands: Outputs, Options: options1497},
+	{Name: "del-cli", Operands: Outputs, Options: options1497},
+	{Name: "shx", Operands: Outputs, Options: options1497},
+	{Name: "cpx", Operands: Outputs, Options: options1497},
+	{Name: "cpy", Operands: Outputs, Options: options1497},
+	{Name: "ncp", Operands: Outputs, Options: options1497},
+	{Name: "mkdirp", Operands: Outputs, Options: options1497},
+	{Name: "copyfiles", Operands: Outputs, Options: options1497},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1497},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1496},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1498, Risk: 37, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1499, Shared: [][]Option{options8}, Risk: 175, Also: also1500},
+	{Name: "grm", Operands: Writes, Options: options1499, Shared: [][]Option{options8}, Risk: 175, Also: also1501},
+	{Name: "rmdir", Operands: Writes, Options: options1502, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1503, Workdir: true},
 	{Name: "route", Operands: Unread, Risk: 176, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 177},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options233, Prints: keys1498, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options233, Prints: keys1504, Stdin: true},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1499, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options1500, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1319, Risk: 178, Prints: keys285},
-	{Name: "rubocop", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1501, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1061, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1502, Subs: subs1506, Risk: 179, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1507, Risk: 41, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1508, Shared: [][]Option{options8}, Risk: 34, Ends: true},
+	{Name: "rspec", Options: options1505, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options1506, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1325, Risk: 178, Prints: keys285},
+	{Name: "rubocop", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1507, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1067, Risk: 5, Prints: keys182, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1508, Subs: subs1512, Risk: 179, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1513, Risk: 41, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1514, Shared: [][]Option{options8}, Risk: 34, Ends: true},
 	{Name: "runghc", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options768, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1509, Risk: 41, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1241, Also: also278, Workdir: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1510, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1511, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1512, Subs: subs1516, Risk: 180, Settings: settings1517, Variables: keys1518, Also: also1519},
-	{Name: "s3cmd", Risk: 181, Variables: keys1520, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1272, Workdir: true, Obeys: "build.ninja"},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1515, Risk: 41, Stdin: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1247, Also: also278, Workdir: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1516, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1517, Facts: Editor},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1518, Subs: subs1522, Risk: 180, Settings: settings1523, Variables: keys1524, Also: also1525},
+	{Name: "s3cmd", Risk: 181, Variables: keys1526, Facts: Outside, Wordless: true},
+	{Name: "samu", Operands: Unread, Options: options1278, Workdir: true, Obeys: "build.ninja"},
 	{Name: "sar", Risk: 182, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
@@ -8108,46 +8108,46 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1521, Risk: 183},
-	{Name: "scons", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "waf", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "tup", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "redo", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "buck", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "buck2", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "pants", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "please", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "drake", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "thor", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "fab", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "lein", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "boot", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "mill", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "bleep", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "jake", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "cake", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "xmake", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "premake5", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "earthly", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "dagger", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "tilt", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "skaffold", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "garden", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "bit", Operands: Unread, Options: options1036, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1522, Risk: 184, Facts: Outside, Special: "ssh-option"},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1527, Risk: 183},
+	{Name: "scons", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "waf", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "tup", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "redo", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "buck", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "buck2", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "pants", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "please", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "drake", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "thor", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "fab", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "lein", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "boot", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "mill", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "bleep", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "jake", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "cake", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "xmake", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "premake5", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "earthly", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "dagger", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "tilt", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "skaffold", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "garden", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "bit", Operands: Unread, Options: options1042, Facts: TaskRunner, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1528, Risk: 184, Facts: Outside, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options200, Prints: keys499, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1523, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1524},
+	{Name: "script", Operands: Outputs, Options: options1529, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1530},
 	{Name: "scutil", Operands: Unread, Risk: 185, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1525, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1531, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 186, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options963, Shared: [][]Option{options8}, Risk: 187, Also: also1526, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1527, Subs: subs1528, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1529, Facts: Outside},
-	{Name: "seq", Options: options1530, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 188, Also: also1531, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
-	{Name: "set", Style: POSIX, Options: options1532, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1176}, Subs: subs1533, Risk: 37, Ends: true},
+	{Name: "sed", Operands: PatternReads, Options: options969, Shared: [][]Option{options8}, Risk: 187, Also: also1532, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1533, Subs: subs1534, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1535, Facts: Outside},
+	{Name: "seq", Options: options1536, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 188, Also: also1537, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "set", Style: POSIX, Options: options1538, Risk: 2, Facts: InShell, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1182}, Subs: subs1539, Risk: 37, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 137},
 	{Name: "userdel", Operands: Unread, Risk: 137},
 	{Name: "groupadd", Operands: Unread, Risk: 137},
@@ -8161,144 +8161,144 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 137},
 	{Name: "addgroup", Operands: Unread, Risk: 137},
 	{Name: "delgroup", Operands: Unread, Risk: 137},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1534, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1535, Risk: 34, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1536, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1540, Facts: InShell},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1540, Facts: InShell},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1541, Risk: 34, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1542, Risk: 28, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 189},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1537, Risk: 15, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1543, Risk: 15, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options872, Risk: 137, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 190},
 	{Name: "shasum", Operands: Reads, Options: options138, Shared: [][]Option{options8}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1538, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1539, Prints: keys1540, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1541, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1542, Shared: [][]Option{options8}, Risk: 69},
-	{Name: "shuf", Operands: Reads, Options: options1543, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 191, Also: also1544},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1544, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1545, Prints: keys1546, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1547, Risk: 2, Facts: InShell, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1548, Shared: [][]Option{options8}, Risk: 69},
+	{Name: "shuf", Operands: Reads, Options: options1549, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 191, Also: also1550},
 	{Name: "sips", Risk: 192, Wordless: true},
 	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options65, Risk: 193, Secrets: 33, Facts: Outside},
-	{Name: "slabtop", Options: options1545},
-	{Name: "sleep", Options: options1546, Shared: [][]Option{options8}, Risk: 194, Safe: true},
+	{Name: "slabtop", Options: options1551},
+	{Name: "sleep", Options: options1552, Shared: [][]Option{options8}, Risk: 194, Safe: true},
 	{Name: "smartctl", Operands: Unread, Risk: 195},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 196, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options907, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1547, Risk: 15, Prints: keys1548},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1549, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options966, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1553, Risk: 15, Prints: keys1554},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1555, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options972, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 197},
-	{Name: "sphinx-build", Operands: InOut, Options: options1550, Workdir: true},
-	{Name: "split", Operands: InOut, Options: options967, Shared: [][]Option{options8}, Risk: 38, Here: true},
-	{Name: "sponge", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Facts: Editor},
+	{Name: "sphinx-build", Operands: InOut, Options: options1556, Workdir: true},
+	{Name: "split", Operands: InOut, Options: options973, Shared: [][]Option{options8}, Risk: 38, Here: true},
+	{Name: "sponge", Operands: Fills, Options: options1557, Shared: [][]Option{options8}, Facts: Editor},
 	{Name: "sqlcmd", Operands: Unread, Options: options151, Risk: 198, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1552, Subs: subs1555, Inherit: true, Workdir: true},
+	{Name: "sqlfluff", Operands: Unread, Options: options1558, Subs: subs1561, Inherit: true, Workdir: true},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
 	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options532, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 49, Prints: keys1051, Variables: keys533, Facts: Interactive, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options532, Risk: 49, Prints: keys1057, Variables: keys533, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 69, Wordless: true},
-	{Name: "ss", Options: options1269, Risk: 199, Facts: Outside},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1556, Risk: 15, Prints: keys1557, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1558, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1559, Ends: true},
-	{Name: "ssh-copy-id", Options: options1560, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1561, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1562, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1563, Risk: 15, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1564},
-	{Name: "stat", Operands: Names, Options: options1565, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1566, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1567, Risk: 28, Ends: true, Plain: true},
+	{Name: "ss", Options: options1275, Risk: 199, Facts: Outside},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1562, Risk: 15, Prints: keys1563, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1564, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1565, Ends: true},
+	{Name: "ssh-copy-id", Options: options1566, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1567, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1568, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1569, Risk: 15, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1570},
+	{Name: "stat", Operands: Names, Options: options1571, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1572, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1573, Risk: 28, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options65, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1568, Risk: 5, Prints: keys285, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1569, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1570, Shared: [][]Option{options8}},
-	{Name: "stubgen", Operands: Reads, Options: options1571, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1572, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1573, Risk: 41, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1574, Risk: 5, Prints: keys285, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1575, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1576, Shared: [][]Option{options8}},
+	{Name: "stubgen", Operands: Reads, Options: options1577, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1578, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1579, Risk: 41, Facts: Interpreter | Interactive, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options535, Risk: 41, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1574, Risk: 41},
-	{Name: "svgo", Operands: Outputs, Options: options1575, Workdir: true},
-	{Name: "svn", Risk: 200, Settings: settings1576, Also: also1577, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options1039, Risk: 201},
-	{Name: "system_profiler", Operands: Unread, Options: options1039, Risk: 201},
-	{Name: "vm_stat", Operands: Unread, Options: options1039, Risk: 201},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1580, Risk: 41},
+	{Name: "svgo", Operands: Outputs, Options: options1581, Workdir: true},
+	{Name: "svn", Risk: 200, Settings: settings1582, Also: also1583, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options1045, Risk: 201},
+	{Name: "system_profiler", Operands: Unread, Options: options1045, Risk: 201},
+	{Name: "vm_stat", Operands: Unread, Options: options1045, Risk: 201},
 	{Name: "swapon", Operands: Unread, Risk: 202},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1578, Subs: subs1580, Prints: keys1581, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1582, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1584, Subs: subs1586, Prints: keys1587, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1588, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sysctl", Operands: Unread, Risk: 203},
-	{Name: "systemctl", Operands: Unread, Options: options1583, Subs: subs1584, Risk: 204, Settings: settings1585, Variables: keys1586, Ignored: keys1587, Also: also1588, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemctl", Operands: Unread, Options: options1589, Subs: subs1590, Risk: 204, Settings: settings1591, Variables: keys1592, Ignored: keys1593, Also: also1594, Facts: Outside, Inherit: true, Suffix: ".service"},
 	{Name: "systemd-analyze", Operands: Unread, Subs: subs157, Risk: 205, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs157, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1589, Risk: 37, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1595, Risk: 37, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 41, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs157, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs157, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1590, Risk: 5, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1596, Risk: 5, Ends: true},
 	{Name: "systemd-tmpfiles", Risk: 206, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1591, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1592, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options973, Shared: [][]Option{options8}, Risk: 207, Prints: keys1593, Also: also1594, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1595, Also: also1596, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1595, Also: also1597, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1598, Risk: 28, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1597, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1598, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options979, Shared: [][]Option{options8}, Risk: 207, Prints: keys1599, Also: also1600, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1601, Also: also1602, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1601, Also: also1603, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1604, Risk: 28, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1599, Risk: 208, Prints: keys1266, Facts: Outside},
-	{Name: "tee", Operands: Fills, Options: options1551, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1600, Risk: 15, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Variables: keys1601, Ignored: keys1602, Also: also1603, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 209, Variables: keys1601, Ignored: keys1602, Also: also1604, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1327, Subs: subs1337, Risk: 210, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1605, Risk: 208, Prints: keys1272, Facts: Outside},
+	{Name: "tee", Operands: Fills, Options: options1557, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1606, Risk: 15, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1333, Subs: subs1343, Risk: 209, Variables: keys1607, Ignored: keys1608, Also: also1609, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1333, Subs: subs1343, Risk: 209, Variables: keys1607, Ignored: keys1608, Also: also1610, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1333, Subs: subs1343, Risk: 210, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1189, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1605, Workdir: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1195, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1611, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 15},
-	{Name: "tiffinfo", Operands: Reads, Options: options1606},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options975}, Risk: 28, Ends: true, Plain: true},
+	{Name: "tiffinfo", Operands: Reads, Options: options1612},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options981}, Risk: 28, Ends: true, Plain: true},
 	{Name: "timedatectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "hostnamectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "localectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "networkctl", Operands: Unread, Risk: 164, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1607},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options976, Shared: [][]Option{}, Risk: 28, Equal: equal409, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options1613},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options982, Shared: [][]Option{}, Risk: 28, Equal: equal409, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "tload", Operands: Outputs, Options: options1608, Risk: 4},
+	{Name: "tload", Operands: Outputs, Options: options1614, Risk: 4},
 	{Name: "tmutil", Operands: Unread, Risk: 211, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1609, Subs: subs1612, Prints: keys1557, Variables: keys1613, Also: also1614, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1615, Subs: subs1618, Prints: keys1563, Variables: keys1619, Also: also1620, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options596, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1615, Risk: 3},
-	{Name: "top", Options: options1616, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1617, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1618, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "tox", Options: options1619, Subs: subs1620, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1621, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1622, Ends: true},
-	{Name: "traceroute", Options: options1245, Risk: 3, Facts: NamesHosts},
-	{Name: "tracepath", Options: options1245, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1623, Risk: 38, Facts: InShell, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1624, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "tokei", Operands: Reads, Options: options1621, Risk: 3},
+	{Name: "top", Options: options1622, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1623, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1623, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1624, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "tox", Options: options1625, Subs: subs1626, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1627, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1628, Ends: true},
+	{Name: "traceroute", Options: options1251, Risk: 3, Facts: NamesHosts},
+	{Name: "tracepath", Options: options1251, Risk: 3, Facts: NamesHosts},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1629, Risk: 38, Facts: InShell, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1630, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options65, Risk: 212},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Fills, Options: options1625, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
+	{Name: "truncate", Operands: Fills, Options: options1631, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8310,61 +8310,61 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1626, Prints: keys182, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1627, Prints: keys182, Facts: Outside},
-	{Name: "dumpcap", Options: options1627, Prints: keys182, Facts: Outside},
-	{Name: "rawshark", Options: options1627, Prints: keys182, Facts: Outside},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1632, Prints: keys182, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1633, Prints: keys182, Facts: Outside},
+	{Name: "dumpcap", Options: options1633, Prints: keys182, Facts: Outside},
+	{Name: "rawshark", Options: options1633, Prints: keys182, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tsx", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options538, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1628, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tty", Options: options1634, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 213},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1241, Also: also1629, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1630, Subs: subs1633, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1634, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1247, Also: also1635, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1636, Subs: subs1639, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1640, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 214},
-	{Name: "ufw", Operands: Unread, Risk: 215, Prints: keys1635, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
-	{Name: "ug", Operands: PatternTree, Options: options1636, Shared: [][]Option{options8}},
-	{Name: "ulimit", Style: POSIX, Options: options1637, Risk: 2, Facts: InShell},
-	{Name: "umask", Style: POSIX, Options: options1638, Risk: 2, Facts: InShell},
+	{Name: "ufw", Operands: Unread, Risk: 215, Prints: keys1641, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1642, Shared: [][]Option{options8}},
+	{Name: "ug", Operands: PatternTree, Options: options1642, Shared: [][]Option{options8}},
+	{Name: "ulimit", Style: POSIX, Options: options1643, Risk: 2, Facts: InShell},
+	{Name: "umask", Style: POSIX, Options: options1644, Risk: 2, Facts: InShell},
 	{Name: "umount", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 41, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1639, Risk: 2, Facts: InShell},
-	{Name: "uname", Options: options1640, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options977, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1641, Workdir: true},
+	{Name: "unalias", Style: POSIX, Options: options1645, Risk: 2, Facts: InShell},
+	{Name: "uname", Options: options1646, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options983, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "unittest", Options: options1647, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 69},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1642, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1643, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1644, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1645, Risk: 216, Secrets: 5, Variables: keys1646, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1648, Risk: 2, Facts: InShell, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1649, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1650, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1650, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1650, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1650, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1650, Beside: true},
+	{Name: "unzip", Operands: Reads, Options: options1651, Risk: 216, Secrets: 5, Variables: keys1652, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 217},
-	{Name: "uptime", Options: options1647, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1653, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1648},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1649, Subs: subs1665, Risk: 218, Aside: keys1666, Offline: keys1667, Variables: keys1668, Ignored: keys1669, Also: also1670, Inherit: true, Workdir: true, Registry: "uv"},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1671, Risk: 5, Also: also1672, Ends: true, Registry: "uv"},
-	{Name: "vagrant", Operands: Unread, Options: options1673, Subs: subs1676, Risk: 219, Prints: keys572, Variables: keys1677, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1678, Risk: 37, Ends: true},
-	{Name: "valkey-cli", Options: options1482, Facts: Outside, Folds: true},
-	{Name: "keydb-cli", Options: options1482, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1679, Subs: subs1683, Risk: 220, Secrets: 9, Prints: keys499, Variables: keys1684, Ignored: keys1685, Also: also1686, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "uuidgen", Options: options1654},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1655, Subs: subs1671, Risk: 218, Aside: keys1672, Offline: keys1673, Variables: keys1674, Ignored: keys1675, Also: also1676, Inherit: true, Workdir: true, Registry: "uv"},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1677, Risk: 5, Also: also1678, Ends: true, Registry: "uv"},
+	{Name: "vagrant", Operands: Unread, Options: options1679, Subs: subs1682, Risk: 219, Prints: keys572, Variables: keys1683, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1684, Risk: 37, Ends: true},
+	{Name: "valkey-cli", Options: options1488, Facts: Outside, Folds: true},
+	{Name: "keydb-cli", Options: options1488, Facts: Outside, Folds: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1685, Subs: subs1689, Risk: 220, Secrets: 9, Prints: keys499, Variables: keys1690, Ignored: keys1691, Also: also1692, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 221, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1687},
+	{Name: "venv", Operands: Outputs, Options: options1693},
 	{Name: "view", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "ex", Operands: Outputs, Options: options259, Facts: Interactive},
@@ -8385,73 +8385,73 @@ var programs = [...]Program{
 	{Name: "zile", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "mg", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "emacs-nox", Operands: Outputs, Options: options259, Facts: Interactive},
-	{Name: "vim", Operands: Outputs, Options: options259, Prints: keys1266, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options259, Prints: keys1266, Also: also1688, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 222, Variables: keys1689, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1690},
-	{Name: "pyvenv", Operands: Outputs, Options: options1690},
+	{Name: "vim", Operands: Outputs, Options: options259, Prints: keys1272, Facts: Interpreter | Interactive},
+	{Name: "vi", Operands: Outputs, Options: options259, Prints: keys1272, Also: also1694, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options259, Prints: keys1272, Also: also1694, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 222, Variables: keys1695, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1696},
+	{Name: "pyvenv", Operands: Outputs, Options: options1696},
 	{Name: "visudo", Operands: Unread, Risk: 223, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1691, Subs: subs1692, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1693, Subs: subs1694, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1626, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vulture", Operands: Reads, Options: options1695, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1697, Subs: subs1698, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1699, Subs: subs1700, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1632, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1632, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vulture", Operands: Reads, Options: options1701, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 38, Facts: Outside},
 	{Name: "pveperf", Style: Joined, Options: options231, Shared: [][]Option{options232}, Risk: 38, Facts: Outside},
-	{Name: "w", Options: options1696, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1697, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1698, Risk: 28, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1699, Risk: 37, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options978, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1700, Shared: [][]Option{options8}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1701, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1702, Risk: 224, Prints: keys285, Facts: Fetcher, Here: true},
+	{Name: "w", Options: options1702, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1703, Risk: 2, Facts: InShell, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1704, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1705, Risk: 37, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options984, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1706, Shared: [][]Option{options8}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1708, Risk: 224, Prints: keys285, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1634, Facts: InShell, Safe: true},
-	{Name: "which", Operands: Names, Options: options1703, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1703, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1704, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1546, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1705, Risk: 3, Facts: NamesHosts},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1640, Facts: InShell, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1640, Facts: InShell, Safe: true},
+	{Name: "which", Operands: Names, Options: options1709, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1709, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1710, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1711, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 225},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1306, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1706, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1712, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 226, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1707, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1708, Risk: 37, Ends: true},
-	{Name: "xdg-settings", Settings: settings1709, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1709, Facts: Outside, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1713, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1714, Risk: 37, Ends: true},
+	{Name: "xdg-settings", Settings: settings1715, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1715, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1710, Shared: [][]Option{options8}, Risk: 227},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1711, Risk: 37, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1712, Risk: 228, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1644, Risk: 33, Variables: keys1713, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1714, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1715, Subs: subs1721, Risk: 155, Secrets: 3, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Variables: keys1726, Also: also1727, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
-	{Name: "yarnpkg", Style: Exact, Options: options1715, Subs: subs1721, Settings: settings1722, Harmless: keys1723, Aside: keys1724, Offline: keys1725, Also: also1728, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1716, Shared: [][]Option{options8}, Risk: 227},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1717, Risk: 37, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1718, Risk: 228, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1650, Risk: 33, Variables: keys1719, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1720, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1721, Subs: subs1727, Risk: 155, Secrets: 3, Settings: settings1728, Harmless: keys1729, Aside: keys1730, Offline: keys1731, Variables: keys1732, Also: also1733, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "yarnpkg", Style: Exact, Options: options1721, Subs: subs1727, Settings: settings1728, Harmless: keys1729, Aside: keys1730, Offline: keys1731, Also: also1734, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8492,11 +8492,11 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
-	{Name: "yes", Options: options1546, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1729, Shared: [][]Option{options8}, Risk: 229, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1730, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1730, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1730, Here: true},
+	{Name: "yes", Options: options1552, Shared: [][]Option{options8}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1735, Shared: [][]Option{options8}, Risk: 229, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1736, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1736, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1736, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options202, Risk: 3},
@@ -8511,30 +8511,30 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 230},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1731, Subs: subs1735, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1736, Risk: 38, Secrets: 5, Prints: keys182, Variables: keys1737},
-	{Name: "zipapp", Operands: Outputs, Options: options1738, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1742, Risk: 38, Secrets: 5, Prints: keys182, Variables: keys1743},
+	{Name: "zipapp", Operands: Outputs, Options: options1744, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1739, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1739, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1745, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1745, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8543,13 +8543,13 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options202, Risk: 119},
 	{Name: "bzless", Operands: Reads, Options: options202, Risk: 119},
 	{Name: "xzless", Operands: Reads, Options: options202, Risk: 119},
-	{Name: "zmodload", Operands: Unread, Options: options1740, Facts: InShell},
+	{Name: "zmodload", Operands: Unread, Options: options1746, Facts: InShell},
 	{Name: "zpool", Operands: Unread, Risk: 231},
-	{Name: "zstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1741, Variables: keys1742, Ignored: keys1743, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 232, Also: also1744, Facts: Outside},
+	{Name: "zstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 232, Also: also1750, Facts: Outside},
 }
 
 var registries = [...]Registry{
@@ -24490,6 +24490,19 @@ var options931 = []Option{
 }
 
 var options932 = []Option{
+	{Names: names{"-w"}, Effect: EffInPlace},
+}
+
+var options933 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-json"}, Effect: EffUnproven},
+	{Names: names{"-extld"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-extar"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
+}
+
+var options934 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -24499,7 +24512,29 @@ var options932 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options933 = []Option{
+var options935 = []Option{
+	{Names: names{"-json"}},
+	{Names: names{"-broken"}},
+	{Names: names{"-p"}},
+	{Names: names{"-w"}},
+	{Names: names{"-v"}},
+}
+
+var subs936 = []Program{
+	{Name: "banner", Style: Dash, Operands: Unread, Path: names{"tool", "dist", "list"}, Options: options935, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Operands: Unread, Path: names{"tool", "dist", "list"}, Options: options935, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"tool", "dist", "list"}, Options: options935, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"tool", "dist", "list"}, Options: options935, Workdir: true, Special: "go"},
+}
+
+var options937 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-http"}, Effect: EffUnproven},
+	{Names: names{"-cpuprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-memprofile"}, Value: Required, Effect: EffWrite},
+}
+
+var options938 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -24525,8 +24560,8 @@ var options933 = []Option{
 	{Names: names{"-ignore"}, Value: Required},
 	{Names: names{"-show"}, Value: Required},
 	{Names: names{"-hide"}, Value: Required},
-	{Names: names{"-diff_base"}, Value: Required, Effect: EffInput},
-	{Names: names{"-base"}, Value: Required, Effect: EffInput},
+	{Names: names{"-diff_base"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-base"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-seconds"}, Value: Required},
 	{Names: names{"-timeout"}, Value: Required},
 	{Names: names{"-buildid"}, Value: Required},
@@ -24542,36 +24577,41 @@ var options933 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs934 = []Program{
-	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options932, Workdir: true, Special: "go"},
-	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options933, Workdir: true, Special: "go"},
-	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options915, Workdir: true, Special: "go"},
+var options939 = []Option{
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-t"}},
 }
 
-var options935 = []Option{
+var subs940 = []Program{
+	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "buildid"}, Options: options932, Workdir: true, Special: "go"},
+	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options934, Workdir: true, Special: "go"},
+	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "dist"}, Subs: subs936, Workdir: true, Apart: true, Special: "go"},
+	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options937, Workdir: true, Special: "go"},
+	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Loads, Path: names{"tool", "pprof"}, Options: options938, Workdir: true, Apart: true, Special: "go"},
+	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "test2json", Style: Dash, Operands: RunsArgs, Path: names{"tool", "test2json"}, Options: options939, Ends: true, Workdir: true, Special: "go"},
+	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "compile"}, Options: options933, Workdir: true, Apart: true, Special: "go"},
+}
+
+var options941 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options936 = []Option{
+var options942 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -24580,7 +24620,7 @@ var options936 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options937 = []Option{
+var options943 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -24598,19 +24638,19 @@ var options937 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options938 = []Option{
+var options944 = []Option{
 	{Names: names{"-r"}},
 }
 
-var subs939 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options937, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options937, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options937, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options938, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options937, Workdir: true, Special: "go"},
+var subs945 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options943, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options943, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options943, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options944, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options943, Workdir: true, Special: "go"},
 }
 
-var subs940 = []Program{
+var subs946 = []Program{
 	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
 	{Name: "build", Style: Dash, Path: names{"build"}, Options: options915, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
 	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options917, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
@@ -24621,36 +24661,36 @@ var subs940 = []Program{
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
 	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options922, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
 	{Name: "get", Style: Dash, Path: names{"install"}, Options: options923, Shared: [][]Option{options916}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options935, Safe: true, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options941, Safe: true, Workdir: true, Special: "go"},
 	{Name: "install", Style: Dash, Path: names{"install"}, Options: options923, Shared: [][]Option{options916}, Workdir: true, Named: true, Special: "go"},
 	{Name: "list", Style: Dash, Path: names{"list"}, Options: options924, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
 	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs927, Workdir: true, Special: "go"},
 	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options928, Shared: [][]Option{options916}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
 	{Name: "test", Style: Dash, Path: names{"test"}, Options: options929, Shared: [][]Option{options916, options930}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options931, Subs: subs934, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options935, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options936, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs939, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options931, Subs: subs940, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options941, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options942, Shared: [][]Option{options916}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs945, Workdir: true, Special: "go"},
 }
 
-var settings941 = []Setting{
+var settings947 = []Setting{
 	{Subs: names{"env"}, Option: "-w", Each: true},
 }
 
-var keys942 = names{
+var keys948 = names{
 	"AR", "CC", "CGO_ENABLED", "CXX", "FC", "GCCGO", "GO111MODULE", "GO386", "GOAMD64", "GOARCH", "GOARM", "GOARM64", "GODEBUG", "GOMIPS", "GOMIPS64", "GOOS", "GOPPC64", "GORISCV64", "GOTELEMETRY", "GOWASM", "PKG_CONFIG",
 }
 
-var keys943 = names{
+var keys949 = names{
 	"AR", "CGO_*", "FC", "GCCGO", "GCCGOTOOLDIR", "GO111MODULE", "GOAUTH", "GOBIN", "GOCACHE", "GOCACHEPROG", "GOCOVERDIR", "GODEBUG", "GOENV", "GOEXPERIMENT", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE", "GOSUMDB", "GOTELEMETRYDIR", "GOTMPDIR", "GOVCS", "GOWORK", "PKG_CONFIG", "PKG_CONFIG_*",
 }
 
-var keys944 = names{
+var keys950 = names{
 	"GO386", "GOAMD64", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
-var options945 = []Option{
+var options951 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -24673,7 +24713,7 @@ var options945 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options946 = []Option{
+var options952 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -24695,11 +24735,11 @@ var options946 = []Option{
 	{Names: names{"-version"}},
 }
 
-var keys947 = names{
+var keys953 = names{
 	"--help", "-h", "-help",
 }
 
-var options948 = []Option{
+var options954 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -24736,7 +24776,7 @@ var options948 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options949 = []Option{
+var options955 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -24749,14 +24789,14 @@ var options949 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options950 = []Option{
+var options956 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options951 = []Option{
+var options957 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -24764,7 +24804,7 @@ var options951 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options952 = []Option{
+var options958 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -24822,25 +24862,25 @@ var options952 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs953 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options950, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options952, Workdir: true, Special: "golangci"},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options951, Workdir: true},
+var subs959 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options956, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options958, Workdir: true, Special: "golangci"},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options957, Workdir: true},
 }
 
-var keys954 = names{
+var keys960 = names{
 	"GNUPGHOME",
 }
 
-var options955 = []Option{
+var options961 = []Option{
 	{Names: names{"--daemon"}},
 	{Names: names{"--server"}},
 	{Names: names{"--supervised"}},
@@ -24864,7 +24904,7 @@ var options955 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options956 = []Option{
+var options962 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -24924,19 +24964,19 @@ var options956 = []Option{
 	{Names: names{"--gradle-distribution-url"}, Value: Required, Effect: EffUnproven},
 }
 
-var keys957 = names{
+var keys963 = names{
 	"GRADLE_*",
 }
 
-var also958 = []Alias{
+var also964 = []Alias{
 	{To: names{"gradlew"}},
 }
 
-var also959 = []Alias{
+var also965 = []Alias{
 	{To: names{"gradle"}},
 }
 
-var options960 = []Option{
+var options966 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24949,7 +24989,7 @@ var options960 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options961 = []Option{
+var options967 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25004,7 +25044,7 @@ var options961 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options962 = []Option{
+var options968 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--file"}, Value: Required, Effect: EffWrite},
@@ -25015,7 +25055,7 @@ var options962 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options963 = []Option{
+var options969 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -25032,17 +25072,17 @@ var options963 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var also964 = []Alias{
+var also970 = []Alias{
 	{To: names{"sed"}},
 }
 
-var settings965 = []Setting{
+var settings971 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"write"}},
 	{Subs: names{"load"}},
 }
 
-var options966 = []Option{
+var options972 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -25081,7 +25121,7 @@ var options966 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options967 = []Option{
+var options973 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -25100,7 +25140,7 @@ var options967 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options968 = []Option{
+var options974 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-DD"}},
 	{Names: names{"-h"}, Value: Required},
@@ -25111,12 +25151,12 @@ var options968 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options969 = []Option{
+var options975 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-r"}, Value: Required},
 }
 
-var options970 = []Option{
+var options976 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -25124,7 +25164,7 @@ var options970 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options971 = []Option{
+var options977 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -25151,15 +25191,15 @@ var options971 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs972 = []Program{
-	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options969},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options970, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options971},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options971},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options971},
+var subs978 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options975},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options976, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options977},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options977},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options977},
 }
 
-var options973 = []Option{
+var options979 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -25327,11 +25367,11 @@ var options973 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var also974 = []Alias{
+var also980 = []Alias{
 	{To: names{"tar"}},
 }
 
-var options975 = []Option{
+var options981 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -25343,7 +25383,7 @@ var options975 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options976 = []Option{
+var options982 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -25353,7 +25393,7 @@ var options976 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options977 = []Option{
+var options983 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -25369,7 +25409,7 @@ var options977 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options978 = []Option{
+var options984 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -25379,7 +25419,7 @@ var options978 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options979 = []Option{
+var options985 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -25415,11 +25455,11 @@ var options979 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var keys980 = names{
+var keys986 = names{
 	"GZIP",
 }
 
-var options981 = []Option{
+var options987 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-V", "--verbose"}},
@@ -25440,7 +25480,7 @@ var options981 = []Option{
 	{Names: names{"-t", "--failure-threshold"}, Value: Required},
 }
 
-var options982 = []Option{
+var options988 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -25448,7 +25488,7 @@ var options982 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options983 = []Option{
+var options989 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -25468,7 +25508,7 @@ var options983 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options984 = []Option{
+var options990 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -25478,7 +25518,7 @@ var options984 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options985 = []Option{
+var options991 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -25486,7 +25526,7 @@ var options985 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options986 = []Option{
+var options992 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -25505,7 +25545,7 @@ var options986 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options987 = []Option{
+var options993 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -25544,7 +25584,7 @@ var options987 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options988 = []Option{
+var options994 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -25557,7 +25597,7 @@ var options988 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options989 = []Option{
+var options995 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -25570,7 +25610,7 @@ var options989 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options990 = []Option{
+var options996 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -25590,71 +25630,71 @@ var options990 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs991 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
+var subs997 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options984, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options985, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options990, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options991, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options986, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options987, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options988, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options992, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Same: "fmt", Options: options993, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options994, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options989, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options986, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options995, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options992, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Stdin: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options985, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options991, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options989, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options990, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options987, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options995, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options996, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options993, Workdir: true, Named: true},
 }
 
-var keys992 = names{
+var keys998 = names{
 	"experimental.new-installer", "installer.max-workers", "installer.modern-installation", "installer.no-binary", "installer.only-binary", "installer.parallel", "installer.re-resolve", "keyring.enabled", "pypi-token.pypi", "requests.max-retries", "solver.lazy-wheel", "system-git-client", "virtualenvs.create", "virtualenvs.in-project", "virtualenvs.options.always-copy", "virtualenvs.options.no-pip", "virtualenvs.options.no-setuptools", "virtualenvs.options.system-site-packages", "virtualenvs.prefer-active-python", "virtualenvs.prompt", "virtualenvs.use-poetry-python",
 }
 
-var keys993 = names{
+var keys999 = names{
 	".", "config", "help", "info", "list",
 }
 
-var options994 = []Option{
+var options1000 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -25671,7 +25711,7 @@ var options994 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options995 = []Option{
+var options1001 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -25680,7 +25720,7 @@ var options995 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options996 = []Option{
+var options1002 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -25701,11 +25741,11 @@ var options996 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options997 = []Option{
+var options1003 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 }
 
-var options998 = []Option{
+var options1004 = []Option{
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 	{Names: names{"--skip-refresh"}},
 	{Names: names{"--verify"}},
@@ -25719,15 +25759,15 @@ var options998 = []Option{
 	{Names: names{"--max-col-width"}, Value: Required},
 }
 
-var subs999 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options998},
-	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options998},
-	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "list", Options: options998},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "update", Options: options998},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options998},
+var subs1005 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options1004},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options1004},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "list", Options: options1004},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Same: "update", Options: options1004},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options1004},
 }
 
-var options1000 = []Option{
+var options1006 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -25740,7 +25780,7 @@ var options1000 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options1001 = []Option{
+var options1007 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -25796,7 +25836,7 @@ var options1001 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options1002 = []Option{
+var options1008 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -25832,7 +25872,7 @@ var options1002 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options1003 = []Option{
+var options1009 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
 	{Names: names{"--app-version"}, Value: Required},
@@ -25850,38 +25890,38 @@ var options1003 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options1004 = []Option{
+var options1010 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--verify"}},
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 }
 
-var options1005 = []Option{
+var options1011 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs1006 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "install", Options: options1004, Apart: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1004, Apart: true},
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1005},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Same: "list", Options: options1005},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1004, Apart: true},
-	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options1005},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options1005},
-	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options1005},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "update", Options: options1004, Apart: true},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1004, Apart: true},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1004, Apart: true},
+var subs1012 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "install", Options: options1010, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1010, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1011},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Same: "list", Options: options1011},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1010, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options1011},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Same: "uninstall", Options: options1011},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options1011},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Same: "update", Options: options1010, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1010, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options1010, Apart: true},
 }
 
-var options1007 = []Option{
+var options1013 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options1008 = []Option{
+var options1014 = []Option{
 	{Names: names{"--username", "-u"}, Value: Required},
 	{Names: names{"--password", "-p"}, Value: Required},
 	{Names: names{"--password-stdin"}},
@@ -25901,7 +25941,7 @@ var options1008 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1009 = []Option{
+var options1015 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--recreate-pods"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -25910,19 +25950,19 @@ var options1009 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 }
 
-var options1010 = []Option{
+var options1016 = []Option{
 	{Names: names{"--jsonpath"}, Value: Required},
 }
 
-var subs1011 = []Program{
-	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1010, Shared: [][]Option{options1001}},
-	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1010, Shared: [][]Option{options1001}},
-	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1010, Shared: [][]Option{options1001}},
-	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1010, Shared: [][]Option{options1001}},
-	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1010, Shared: [][]Option{options1001}},
+var subs1017 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1016, Shared: [][]Option{options1007}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1016, Shared: [][]Option{options1007}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1016, Shared: [][]Option{options1007}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1016, Shared: [][]Option{options1007}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options1016, Shared: [][]Option{options1007}},
 }
 
-var options1012 = []Option{
+var options1018 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -25934,61 +25974,61 @@ var options1012 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs1013 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options997},
-	{Name: "del", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "delete", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs999},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs999},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs999},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Same: "pull", Options: options1007, Shared: [][]Option{options1001}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Same: "history", Options: options1002},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "inspect", Style: Exact, Path: names{"show"}, Same: "show", Shared: [][]Option{options1001}, Subs: subs1011, Inherit: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1000, Shared: [][]Option{options1001}},
-	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1000, Shared: [][]Option{options1001}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Options: options1002},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1003},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs1006},
-	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options1007, Shared: [][]Option{options1001}, Here: true},
-	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1003},
-	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options1008, Inherit: true},
-	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options1008, Inherit: true},
-	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options1001}, Subs: subs1011, Inherit: true},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options1002},
-	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options1012, Shared: [][]Option{options1001}},
-	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "un", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options1009, Shared: [][]Option{options1001}},
-	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1000, Shared: [][]Option{options1001}},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1003},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options1002},
+var subs1019 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options1003},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs1005},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Same: "dependency", Subs: subs1005},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs1005},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Same: "pull", Options: options1013, Shared: [][]Option{options1007}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Same: "history", Options: options1008},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Same: "show", Shared: [][]Option{options1007}, Subs: subs1017, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1006, Shared: [][]Option{options1007}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1006, Shared: [][]Option{options1007}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Options: options1008},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1009},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs1012},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options1013, Shared: [][]Option{options1007}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1009},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options1014, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options1014, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options1007}, Subs: subs1017, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options1008},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options1018, Shared: [][]Option{options1007}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Same: "uninstall", Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options1015, Shared: [][]Option{options1007}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options1006, Shared: [][]Option{options1007}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options1009},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options1008},
 }
 
-var keys1014 = names{
+var keys1020 = names{
 	"HELM_*",
 }
 
-var also1015 = []Alias{
+var also1021 = []Alias{
 	{From: names{"upgrade"}, With: names{"--install"}, To: names{"helm", "install"}, Part: true},
 	{To: names{"k3s", "helm"}},
 	{To: names{"microk8s", "helm"}},
 }
 
-var options1016 = []Option{
+var options1022 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options1017 = []Option{
+var options1023 = []Option{
 	{Names: names{"-n", "--length"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
 	{Names: names{"-s", "--skip"}, Value: Required},
@@ -26001,15 +26041,15 @@ var options1017 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var settings1018 = []Setting{
+var settings1024 = []Setting{
 	{Option: "--config"},
 }
 
-var keys1019 = names{
+var keys1025 = names{
 	"annotate.*", "color.*", "diff.*", "progress.*", "ui.color", "ui.debug", "ui.interactive", "ui.message-output", "ui.quiet", "ui.timeout", "ui.username", "ui.verbose",
 }
 
-var also1020 = []Alias{
+var also1026 = []Alias{
 	{To: names{"chg"}},
 	{From: names{"ci"}, To: names{"hg", "commit"}},
 	{From: names{"commit"}, To: names{"hg", "ci"}},
@@ -26042,7 +26082,7 @@ var also1020 = []Alias{
 	{From: names{"import"}, To: names{"hg", "patch"}},
 }
 
-var options1021 = []Option{
+var options1027 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -26053,7 +26093,7 @@ var options1021 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1022 = []Option{
+var options1028 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -26068,7 +26108,7 @@ var options1022 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1023 = []Option{
+var options1029 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-C", "--no-color", "--no-colour"}},
 	{Names: names{"-F", "--filter"}, Value: Required},
@@ -26086,7 +26126,7 @@ var options1023 = []Option{
 	{Names: names{"-n", "--max-iterations"}, Value: Required},
 }
 
-var options1024 = []Option{
+var options1030 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -26141,7 +26181,7 @@ var options1024 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options1025 = []Option{
+var options1031 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -26176,7 +26216,7 @@ var options1025 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options1026 = []Option{
+var options1032 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -26187,7 +26227,7 @@ var options1026 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options1027 = []Option{
+var options1033 = []Option{
 	{Names: names{"--short"}},
 	{Names: names{"--listmd"}},
 	{Names: names{"--only"}, Value: Required},
@@ -26202,7 +26242,7 @@ var options1027 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1028 = []Option{
+var options1034 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -26234,7 +26274,7 @@ var options1028 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1029 = []Option{
+var options1035 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -26246,7 +26286,7 @@ var options1029 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1030 = []Option{
+var options1036 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -26257,7 +26297,7 @@ var options1030 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1031 = []Option{
+var options1037 = []Option{
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 	{Names: names{"-verbose"}},
@@ -26268,7 +26308,7 @@ var options1031 = []Option{
 	{Names: names{"-units"}, Value: Required},
 }
 
-var options1032 = []Option{
+var options1038 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-n"}},
 	{Names: names{"-N"}},
@@ -26289,7 +26329,7 @@ var options1032 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var also1033 = []Alias{
+var also1039 = []Alias{
 	{From: names{"6"}, To: names{"reboot"}, Part: true},
 	{From: names{"0"}, To: names{"poweroff"}, Part: true},
 	{From: names{"0"}, To: names{"halt"}, Part: true},
@@ -26297,7 +26337,7 @@ var also1033 = []Alias{
 	{From: names{"6"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1034 = []Option{
+var options1040 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude", "--excludei", "--include", "--includei"}, Value: Required},
 	{Names: names{"-m", "--monitor"}},
@@ -26319,7 +26359,7 @@ var options1034 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options1035 = []Option{
+var options1041 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--fromfile"}, Value: Required, Effect: EffRead},
@@ -26336,7 +26376,7 @@ var options1035 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options1036 = []Option{
+var options1042 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -26351,20 +26391,20 @@ var options1036 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var also1037 = []Alias{
+var also1043 = []Alias{
 	{To: names{"invoke"}},
 }
 
-var also1038 = []Alias{
+var also1044 = []Alias{
 	{To: names{"inv"}},
 }
 
-var options1039 = []Option{
+var options1045 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1040 = []Option{
+var options1046 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -26375,7 +26415,7 @@ var options1040 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1041 = []Option{
+var options1047 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-o", "--only"}},
@@ -26392,7 +26432,7 @@ var options1041 = []Option{
 	{Names: names{"--no-help"}},
 }
 
-var options1042 = []Option{
+var options1048 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -26422,18 +26462,18 @@ var options1042 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options1043 = []Option{
+var options1049 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs1044 = []Program{
+var subs1050 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}, Same: "delete"},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1043, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1043, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1043, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options1043, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1049, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1049, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Same: "exec", Options: options1049, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options1049, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -26444,11 +26484,11 @@ var subs1044 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}, Same: "list"},
 }
 
-var subs1045 = []Program{
+var subs1051 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs1046 = []Program{
+var subs1052 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}, Same: "address"},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}, Same: "address"},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -26463,7 +26503,7 @@ var subs1046 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}, Same: "neighbour"},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}, Same: "neighbour"},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs1044},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs1050},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}, Same: "route"},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}, Same: "route"},
@@ -26472,15 +26512,15 @@ var subs1046 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs1045},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs1051},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var keys1047 = names{
+var keys1053 = names{
 	"--help", "--version", "-V", "-Version",
 }
 
-var options1048 = []Option{
+var options1054 = []Option{
 	{Names: names{"-i", "--id"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
@@ -26497,7 +26537,7 @@ var options1048 = []Option{
 	{Names: names{"--human"}},
 }
 
-var options1049 = []Option{
+var options1055 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -26518,7 +26558,7 @@ var options1049 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options1050 = []Option{
+var options1056 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -26575,11 +26615,11 @@ var options1050 = []Option{
 	{Names: names{"-client"}},
 }
 
-var keys1051 = names{
+var keys1057 = names{
 	"--help", "--version", "-help", "-version",
 }
 
-var options1052 = []Option{
+var options1058 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -26612,7 +26652,7 @@ var options1052 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options1053 = []Option{
+var options1059 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -26724,7 +26764,7 @@ var options1053 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options1054 = []Option{
+var options1060 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -26750,7 +26790,7 @@ var options1054 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs1055 = []Program{
+var subs1061 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Same: "bookmark", Workdir: true},
@@ -26802,11 +26842,11 @@ var subs1055 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var keys1056 = names{
+var keys1062 = names{
 	"colors.*", "ui.always-allow-large-revsets", "ui.color", "ui.diff-instructions", "ui.graph.style", "ui.log-word-wrap", "ui.paginate", "ui.quiet", "user.email", "user.name",
 }
 
-var options1057 = []Option{
+var options1063 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -26815,7 +26855,7 @@ var options1057 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options1058 = []Option{
+var options1064 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -26831,7 +26871,7 @@ var options1058 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1059 = []Option{
+var options1065 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -26906,7 +26946,7 @@ var options1059 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options1060 = []Option{
+var options1066 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-C", "--comments"}},
 	{Names: names{"-d", "--delete"}, Effect: EffInPlace},
@@ -26927,7 +26967,7 @@ var options1060 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options1061 = []Option{
+var options1067 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -26974,7 +27014,7 @@ var options1061 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options1062 = []Option{
+var options1068 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--prereq"}, Value: Required, Effect: EffInput},
@@ -26991,7 +27031,7 @@ var options1062 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1063 = []Option{
+var options1069 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -27002,7 +27042,7 @@ var options1063 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1064 = []Option{
+var options1070 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -27055,7 +27095,7 @@ var options1064 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options1065 = []Option{
+var options1071 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -27086,7 +27126,7 @@ var options1065 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1066 = []Option{
+var options1072 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -27106,7 +27146,7 @@ var options1066 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1067 = []Option{
+var options1073 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -27117,7 +27157,7 @@ var options1067 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options1068 = []Option{
+var options1074 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -27144,7 +27184,7 @@ var options1068 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1069 = []Option{
+var options1075 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -27152,7 +27192,7 @@ var options1069 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1070 = []Option{
+var options1076 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -27160,7 +27200,7 @@ var options1070 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options1071 = []Option{
+var options1077 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27173,20 +27213,20 @@ var options1071 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1072 = []Option{
+var options1078 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1073 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options1070, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options1071, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1072, Special: "kubectl"},
+var subs1079 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options1076, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options1077, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options1078, Special: "kubectl"},
 }
 
-var options1074 = []Option{
+var options1080 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27203,7 +27243,7 @@ var options1074 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1075 = []Option{
+var options1081 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -27214,12 +27254,12 @@ var options1075 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1076 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1075, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1075, Special: "kubectl"},
+var subs1082 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options1081, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options1081, Special: "kubectl"},
 }
 
-var options1077 = []Option{
+var options1083 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -27230,31 +27270,31 @@ var options1077 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1078 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1077, Special: "kubectl"},
+var subs1084 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options1083, Special: "kubectl"},
 }
 
-var options1079 = []Option{
+var options1085 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1080 = []Option{
+var options1086 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options1081 = []Option{
+var options1087 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options1082 = []Option{
+var options1088 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options1083 = []Option{
+var options1089 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -27271,7 +27311,7 @@ var options1083 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options1084 = []Option{
+var options1090 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -27282,36 +27322,36 @@ var options1084 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1085 = []Program{
+var subs1091 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1079, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options1085, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1080, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1081, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1082, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1083, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options1086, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options1087, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options1088, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options1089, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1084, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options1090, Special: "kubectl"},
 }
 
-var options1086 = []Option{
+var options1092 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options1087 = []Option{
+var options1093 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options1088 = []Option{
+var options1094 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -27329,7 +27369,7 @@ var options1088 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1089 = []Option{
+var options1095 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27345,7 +27385,7 @@ var options1089 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1090 = []Option{
+var options1096 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27359,7 +27399,7 @@ var options1090 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1091 = []Option{
+var options1097 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27374,7 +27414,7 @@ var options1091 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1092 = []Option{
+var options1098 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27388,7 +27428,7 @@ var options1092 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1093 = []Option{
+var options1099 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27402,7 +27442,7 @@ var options1093 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1094 = []Option{
+var options1100 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -27417,7 +27457,7 @@ var options1094 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1095 = []Option{
+var options1101 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27430,7 +27470,7 @@ var options1095 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1096 = []Option{
+var options1102 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27441,7 +27481,7 @@ var options1096 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1097 = []Option{
+var options1103 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27455,7 +27495,7 @@ var options1097 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1098 = []Option{
+var options1104 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27470,7 +27510,7 @@ var options1098 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options1099 = []Option{
+var options1105 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27483,7 +27523,7 @@ var options1099 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1100 = []Option{
+var options1106 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27497,7 +27537,7 @@ var options1100 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options1101 = []Option{
+var options1107 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27512,7 +27552,7 @@ var options1101 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1102 = []Option{
+var options1108 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -27526,7 +27566,7 @@ var options1102 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1103 = []Option{
+var options1109 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -27538,27 +27578,27 @@ var options1103 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1104 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1089, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1090, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1091, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1092, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1093, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1094, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1095, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1096, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1097, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1098, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1099, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1100, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1101, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1102, Inherit: true, Special: "kubectl"},
+var subs1110 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options1095, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options1096, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options1097, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options1098, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options1099, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options1100, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options1101, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options1102, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options1103, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options1104, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options1105, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options1106, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options1107, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options1108, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1096, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1103, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options1102, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options1109, Special: "kubectl"},
 }
 
-var options1105 = []Option{
+var options1111 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -27585,7 +27625,7 @@ var options1105 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options1106 = []Option{
+var options1112 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -27606,7 +27646,7 @@ var options1106 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1107 = []Option{
+var options1113 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27616,7 +27656,7 @@ var options1107 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options1108 = []Option{
+var options1114 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27630,7 +27670,7 @@ var options1108 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options1109 = []Option{
+var options1115 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -27644,7 +27684,7 @@ var options1109 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1110 = []Option{
+var options1116 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27660,7 +27700,7 @@ var options1110 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options1111 = []Option{
+var options1117 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27673,7 +27713,7 @@ var options1111 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1112 = []Option{
+var options1118 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -27682,13 +27722,13 @@ var options1112 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1113 = []Option{
+var options1119 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options1114 = []Option{
+var options1120 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27714,7 +27754,7 @@ var options1114 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1115 = []Option{
+var options1121 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -27740,7 +27780,7 @@ var options1115 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options1116 = []Option{
+var options1122 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -27757,7 +27797,7 @@ var options1116 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options1117 = []Option{
+var options1123 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -27776,7 +27816,7 @@ var options1117 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options1118 = []Option{
+var options1124 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -27793,20 +27833,20 @@ var options1118 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options1119 = []Option{
+var options1125 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs1120 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1119, Special: "kubectl"},
+var subs1126 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options1125, Special: "kubectl"},
 }
 
-var options1121 = []Option{
+var options1127 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options1122 = []Option{
+var options1128 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -27822,7 +27862,7 @@ var options1122 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options1123 = []Option{
+var options1129 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27843,7 +27883,7 @@ var options1123 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1124 = []Option{
+var options1130 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -27855,7 +27895,7 @@ var options1124 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1125 = []Option{
+var options1131 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27867,7 +27907,7 @@ var options1125 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1126 = []Option{
+var options1132 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -27877,7 +27917,7 @@ var options1126 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options1127 = []Option{
+var options1133 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -27890,16 +27930,16 @@ var options1127 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs1128 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1124, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1125, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1125, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1125, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1126, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1127, Special: "kubectl"},
+var subs1134 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options1130, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options1131, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options1131, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options1131, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options1132, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options1133, Special: "kubectl"},
 }
 
-var options1129 = []Option{
+var options1135 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -27936,7 +27976,7 @@ var options1129 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options1130 = []Option{
+var options1136 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -27953,7 +27993,7 @@ var options1130 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1131 = []Option{
+var options1137 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -27976,7 +28016,7 @@ var options1131 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1132 = []Option{
+var options1138 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -27991,7 +28031,7 @@ var options1132 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1133 = []Option{
+var options1139 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -28009,7 +28049,7 @@ var options1133 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1134 = []Option{
+var options1140 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -28023,7 +28063,7 @@ var options1134 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1135 = []Option{
+var options1141 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -28037,7 +28077,7 @@ var options1135 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var options1136 = []Option{
+var options1142 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -28054,16 +28094,16 @@ var options1136 = []Option{
 	{Names: names{"--template"}, Value: Required, Effect: EffInput},
 }
 
-var subs1137 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1131, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1132, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1133, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1134, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1135, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1136, Special: "kubectl"},
+var subs1143 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options1137, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options1138, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options1139, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options1140, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options1141, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options1142, Special: "kubectl"},
 }
 
-var options1138 = []Option{
+var options1144 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -28076,7 +28116,7 @@ var options1138 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options1139 = []Option{
+var options1145 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -28084,7 +28124,7 @@ var options1139 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options1140 = []Option{
+var options1146 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -28095,17 +28135,17 @@ var options1140 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs1141 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1139, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1140, Special: "kubectl"},
+var subs1147 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options1145, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options1146, Special: "kubectl"},
 }
 
-var options1142 = []Option{
+var options1148 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options1143 = []Option{
+var options1149 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -28121,59 +28161,59 @@ var options1143 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs1144 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options1066, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options1067, Special: "kubectl"},
+var subs1150 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options1072, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options1073, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options1068, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options1069, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1073, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1074, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1076, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1078, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options1074, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options1075, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs1079, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options1080, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs1082, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs1084, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1085, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1086, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1087, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1088, Subs: subs1104, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1105, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1106, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1107, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1108, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1109, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1110, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1111, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1112, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1113, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1114, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1115, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1116, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options1066, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1117, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1117, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1118, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1120, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1121, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1122, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1123, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1128, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1129, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1130, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1137, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1138, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1141, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1086, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1142, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1143, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs1091, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options1092, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options1093, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options1094, Subs: subs1110, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options1111, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options1112, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options1113, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options1114, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options1115, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options1116, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options1117, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1118, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options1119, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options1120, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options1121, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options1122, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options1072, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Same: "logs", Options: options1123, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options1123, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options1124, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs1126, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options1127, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options1128, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options1129, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs1134, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1135, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options1136, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs1143, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options1144, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs1147, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options1092, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1148, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options1149, Special: "kubectl"},
 }
 
-var settings1145 = []Setting{
+var settings1151 = []Setting{
 	{Subs: names{"config", "set"}},
 	{Subs: names{"config", "set-credentials"}},
 	{Subs: names{"config", "set-cluster"}},
 }
 
-var equal1146 = [][]string{
+var equal1152 = [][]string{
 	{"pod", "pods", "po"},
 	{"service", "services", "svc"},
 	{"deployment", "deployments", "deploy"},
@@ -28214,11 +28254,11 @@ var equal1146 = [][]string{
 	{"podtemplate", "podtemplates"},
 }
 
-var also1147 = []Alias{
+var also1153 = []Alias{
 	{To: names{"kubectl"}},
 }
 
-var options1148 = []Option{
+var options1154 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -28233,12 +28273,12 @@ var options1148 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options1149 = []Option{
+var options1155 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options1150 = []Option{
+var options1156 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -28256,52 +28296,52 @@ var options1150 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs1151 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1149, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1150},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1150},
+var subs1157 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1155, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1155, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options1155, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options1156},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options1156},
 }
 
-var keys1152 = names{
+var keys1158 = names{
 	"ReminderWaitPeriodInHours", "WantNoneDriverWarning", "WantUpdateNotification", "WantVirtualBoxDriverWarning", "container-runtime", "cpus", "disk-size", "driver", "kubernetes-version", "memory", "nodes", "profile", "rootless",
 }
 
-var also1153 = []Alias{
+var also1159 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 	{From: names{"ctr"}, To: names{"ctr"}},
 	{From: names{"crictl"}, To: names{"crictl"}},
@@ -28309,12 +28349,12 @@ var also1153 = []Alias{
 	{From: names{"helm3"}, To: names{"helm3"}},
 }
 
-var also1154 = []Alias{
+var also1160 = []Alias{
 	{To: names{"k3s", "ctr"}},
 	{To: names{"microk8s", "ctr"}},
 }
 
-var options1155 = []Option{
+var options1161 = []Option{
 	{Names: names{"-s", "-n", "--signal"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
 	{Names: names{"-L", "--table"}},
@@ -28326,7 +28366,7 @@ var options1155 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options1156 = []Option{
+var options1162 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -28350,7 +28390,7 @@ var options1156 = []Option{
 	{Names: names{"-z"}},
 }
 
-var also1157 = []Alias{
+var also1163 = []Alias{
 	{To: names{"k"}},
 	{To: names{"kubecolor"}},
 	{To: names{"k3s", "kubectl"}},
@@ -28369,7 +28409,7 @@ var also1157 = []Alias{
 	{To: names{"minikube", "kubectl"}},
 }
 
-var also1158 = []Alias{
+var also1164 = []Alias{
 	{To: names{"kubectl"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "pod"}, Part: true},
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "service"}, Part: true},
@@ -28383,12 +28423,12 @@ var also1158 = []Alias{
 	{From: names{"delete", "all"}, To: names{"oc", "delete", "job"}, Part: true},
 }
 
-var options1159 = []Option{
+var options1165 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options1160 = []Option{
+var options1166 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -28405,8 +28445,8 @@ var options1160 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs1161 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1160},
+var subs1167 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1166},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -28417,7 +28457,7 @@ var subs1161 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options1162 = []Option{
+var options1168 = []Option{
 	{Names: names{"-a", "--hostlast"}},
 	{Names: names{"-d", "--dns"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
@@ -28436,7 +28476,7 @@ var options1162 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1163 = []Option{
+var options1169 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -28477,7 +28517,7 @@ var options1163 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1164 = []Option{
+var options1170 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -28511,7 +28551,7 @@ var options1164 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1165 = []Option{
+var options1171 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -28528,18 +28568,18 @@ var options1165 = []Option{
 	{Names: names{"--version"}},
 }
 
-var keys1166 = names{
+var keys1172 = names{
 	"LDAPBASE", "LDAPCONF", "LDAPNOINIT", "LDAPRC", "LDAPTLS_*", "LDAPURI",
 }
 
-var options1167 = []Option{
+var options1173 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1168 = []Option{
+var options1174 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -28553,7 +28593,7 @@ var options1168 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs1169 = []Program{
+var subs1175 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Same: "autoupdate", Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -28565,7 +28605,7 @@ var subs1169 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1168, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1174, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -28573,7 +28613,7 @@ var subs1169 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options1170 = []Option{
+var options1176 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -28608,26 +28648,26 @@ var options1170 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options1171 = []Option{
+var options1177 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs1172 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
+var subs1178 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1171, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1171, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Same: "g", Options: options1177, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options1177, Workdir: true, Named: true},
 }
 
-var also1173 = []Alias{
+var also1179 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -28637,7 +28677,7 @@ var also1173 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var also1174 = []Alias{
+var also1180 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-many"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"affected"}, To: names{"npm", "run"}, Part: true},
@@ -28647,7 +28687,7 @@ var also1174 = []Alias{
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1175 = []Option{
+var options1181 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -28735,7 +28775,7 @@ var options1175 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options1176 = []Option{
+var options1182 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -28756,7 +28796,7 @@ var options1176 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1177 = []Option{
+var options1183 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -28774,7 +28814,7 @@ var options1177 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1178 = []Option{
+var options1184 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -28800,7 +28840,7 @@ var options1178 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options1179 = []Option{
+var options1185 = []Option{
 	{Names: names{"-p", "--spread"}, Value: Required},
 	{Names: names{"-F", "--freq"}, Value: Required},
 	{Names: names{"-S", "--seed"}, Value: Required},
@@ -28814,7 +28854,7 @@ var options1179 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1180 = []Option{
+var options1186 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -28823,7 +28863,7 @@ var options1180 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1181 = []Option{
+var options1187 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-i", "--id"}},
@@ -28834,7 +28874,7 @@ var options1181 = []Option{
 	{Names: names{"-s", "--short"}},
 }
 
-var options1182 = []Option{
+var options1188 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -28871,7 +28911,7 @@ var options1182 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options1183 = []Option{
+var options1189 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-a", "--all"}},
@@ -28918,7 +28958,7 @@ var options1183 = []Option{
 	{Names: names{"--truncate-owner-marker"}, Value: Required},
 }
 
-var options1184 = []Option{
+var options1190 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -28937,7 +28977,7 @@ var options1184 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1185 = []Option{
+var options1191 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -28994,7 +29034,7 @@ var options1185 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options1186 = []Option{
+var options1192 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-t"}},
 	{Names: names{"-v"}},
@@ -29020,7 +29060,7 @@ var options1186 = []Option{
 	{Names: names{"-G"}},
 }
 
-var options1187 = []Option{
+var options1193 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -29030,7 +29070,7 @@ var options1187 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1188 = []Option{
+var options1194 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -29060,7 +29100,7 @@ var options1188 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1189 = []Option{
+var options1195 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -29072,7 +29112,7 @@ var options1189 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options1190 = []Option{
+var options1196 = []Option{
 	{Names: names{"-A", "--autobackup"}, Value: Required},
 	{Names: names{"--commandprofile"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -29098,11 +29138,11 @@ var options1190 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var keys1191 = names{
+var keys1197 = names{
 	"--help", "--longhelp", "--version", "-h",
 }
 
-var options1192 = []Option{
+var options1198 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29113,7 +29153,7 @@ var options1192 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options1193 = []Option{
+var options1199 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -29124,7 +29164,7 @@ var options1193 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options1194 = []Option{
+var options1200 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -29132,16 +29172,16 @@ var options1194 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs1195 = []Program{
+var subs1201 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1194},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1194},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1200},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options1200},
 }
 
-var options1196 = []Option{
+var options1202 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -29156,57 +29196,57 @@ var options1196 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs1197 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1196},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1193},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1195},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1196},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1196},
+var subs1203 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "init", Options: options1202},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1199},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs1201},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1202},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1202},
 }
 
-var also1198 = []Alias{
+var also1204 = []Alias{
 	{From: names{"rm"}, To: names{"lxc", "delete"}},
 	{From: names{"delete"}, To: names{"lxc", "rm"}},
 }
 
-var also1199 = []Alias{
+var also1205 = []Alias{
 	{From: names{"rm"}, To: names{"incus", "delete"}},
 	{From: names{"delete"}, To: names{"incus", "rm"}},
 }
 
-var options1200 = []Option{
+var options1206 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -29248,7 +29288,7 @@ var options1200 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1201 = []Option{
+var options1207 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-b", "--basedir"}, Value: Required, Effect: EffInput},
 	{Names: names{"-s", "--summary"}},
@@ -29275,7 +29315,7 @@ var options1201 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1202 = []Option{
+var options1208 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -29315,15 +29355,15 @@ var options1202 = []Option{
 	{Names: names{"-x"}},
 }
 
-var also1203 = []Alias{
+var also1209 = []Alias{
 	{To: names{"gmake"}},
 }
 
-var also1204 = []Alias{
+var also1210 = []Alias{
 	{To: names{"make"}},
 }
 
-var options1205 = []Option{
+var options1211 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -29367,11 +29407,11 @@ var options1205 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var keys1206 = names{
+var keys1212 = names{
 	"GROFF_*", "MANLESS", "MANROFFOPT", "MANROFFSEQ", "MANSECT", "MAN_DISABLE_SECCOMP", "MAN_KEEP_FORMATTING",
 }
 
-var options1207 = []Option{
+var options1213 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -29382,7 +29422,7 @@ var options1207 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options1208 = []Option{
+var options1214 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29513,7 +29553,7 @@ var options1208 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options1209 = []Option{
+var options1215 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--configPointer"}, Value: Required},
@@ -29531,7 +29571,7 @@ var options1209 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1210 = []Option{
+var options1216 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--max-size"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -29539,7 +29579,7 @@ var options1210 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1211 = []Option{
+var options1217 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
@@ -29551,7 +29591,7 @@ var options1211 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1212 = []Option{
+var options1218 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -29563,7 +29603,7 @@ var options1212 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options1213 = []Option{
+var options1219 = []Option{
 	{Names: names{"--Help", "-h"}},
 	{Names: names{"--Help-Inform"}},
 	{Names: names{"--Help-AnOption"}},
@@ -29576,7 +29616,7 @@ var options1213 = []Option{
 	{Names: names{"--LogFile", "--logfile"}, Value: Required, Effect: EffWrite},
 }
 
-var options1214 = []Option{
+var options1220 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -29587,14 +29627,14 @@ var options1214 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1215 = []Option{
+var options1221 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options1216 = []Option{
+var options1222 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -29609,17 +29649,17 @@ var options1216 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1217 = []Option{
+var options1223 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs1218 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1217, Ends: true, Workdir: true},
+var subs1224 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1223, Ends: true, Workdir: true},
 }
 
-var options1219 = []Option{
+var options1225 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -29641,10 +29681,10 @@ var options1219 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs1220 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options1214, Workdir: true},
+var subs1226 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options1220, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1215, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1221, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Same: "format", Workdir: true},
@@ -29654,17 +29694,17 @@ var subs1220 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1216, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1218, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options1219, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1222, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1224, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options1225, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var also1221 = []Alias{
+var also1227 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 }
 
-var options1222 = []Option{
+var options1228 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -29683,11 +29723,11 @@ var options1222 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1223 = []Option{
+var options1229 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options1224 = []Option{
+var options1230 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -29704,7 +29744,7 @@ var options1224 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options1225 = []Option{
+var options1231 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -29719,7 +29759,7 @@ var options1225 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options1226 = []Option{
+var options1232 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -29729,73 +29769,73 @@ var options1226 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs1227 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1226, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1226, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1226, Workdir: true},
+var subs1233 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1232, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1232, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1232, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Same: "run", Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1226, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1232, Workdir: true},
 }
 
-var subs1228 = []Program{
+var subs1234 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "alias", Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "config", Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1224, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1224, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1230, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1230, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1223, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1229, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "generate", Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "install", Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1224, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1230, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "plugins", Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1225, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1231, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "unuse", Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1225, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1231, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1227, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1227, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1233, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1233, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "use", Workdir: true},
@@ -29806,36 +29846,36 @@ var subs1228 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "upgrade", Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1224, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1230, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "watch", Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1224, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1223, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1230, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1229, Workdir: true, Special: "behind"},
 }
 
-var settings1229 = []Setting{
+var settings1235 = []Setting{
 	{Subs: names{"settings", "set|add"}},
 	{Subs: names{"config", "set"}},
 	{Subs: names{"set"}, Each: true},
 	{Subs: names{"settings"}, Valued: true},
 }
 
-var keys1230 = names{
+var keys1236 = names{
 	"add", "always_keep_download", "always_keep_install", "color", "color_theme", "disable_hints*", "experimental", "get", "jobs", "list", "ls", "node.compile", "python.compile", "quiet", "ruby.compile", "set", "status.*", "task_output", "task_timings", "unset", "verbose",
 }
 
-var keys1231 = names{
+var keys1237 = names{
 	"MISE_*",
 }
 
-var options1232 = []Option{
+var options1238 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options1233 = []Option{
+var options1239 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -29846,7 +29886,7 @@ var options1233 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1234 = []Option{
+var options1240 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -29862,33 +29902,33 @@ var options1234 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1235 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1232, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
+var subs1241 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1238, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1233, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1234, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1239, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1240, Workdir: true},
 }
 
-var options1236 = []Option{
+var options1242 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -29896,7 +29936,7 @@ var options1236 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1237 = []Option{
+var options1243 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}, Value: Required},
@@ -29930,13 +29970,13 @@ var options1237 = []Option{
 	{Names: names{"-z"}, Value: Required},
 }
 
-var options1238 = []Option{
+var options1244 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1239 = []Option{
+var options1245 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -29947,7 +29987,7 @@ var options1239 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1240 = []Option{
+var options1246 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -29997,7 +30037,7 @@ var options1240 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options1241 = []Option{
+var options1247 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -30031,12 +30071,12 @@ var options1241 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var also1242 = []Alias{
+var also1248 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1243 = []Option{
+var options1249 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -30052,7 +30092,7 @@ var options1243 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1244 = []Option{
+var options1250 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -30076,7 +30116,7 @@ var options1244 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options1245 = []Option{
+var options1251 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -30105,18 +30145,18 @@ var options1245 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1246 = []Option{
+var options1252 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1247 = []Option{
+var options1253 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options1248 = []Option{
+var options1254 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -30130,43 +30170,43 @@ var options1248 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1249 = []Option{
+var options1255 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1250 = []Program{
+var subs1256 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1249},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1247},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1248},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1255},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1253},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1254},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1249},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1255},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1248},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1254},
 }
 
-var options1251 = []Option{
+var options1257 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -30175,7 +30215,7 @@ var options1251 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1252 = []Option{
+var options1258 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -30206,7 +30246,7 @@ var options1252 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1253 = []Option{
+var options1259 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -30225,7 +30265,7 @@ var options1253 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1254 = []Option{
+var options1260 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -30275,20 +30315,20 @@ var options1254 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var keys1255 = names{
+var keys1261 = names{
 	"MAVEN_*",
 }
 
-var also1256 = []Alias{
+var also1262 = []Alias{
 	{To: names{"mvnw"}},
 	{To: names{"mvnd"}},
 }
 
-var also1257 = []Alias{
+var also1263 = []Alias{
 	{To: names{"mvn"}},
 }
 
-var options1258 = []Option{
+var options1264 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -30370,7 +30410,7 @@ var options1258 = []Option{
 	{Names: names{"--output"}, Value: Required},
 }
 
-var options1259 = []Option{
+var options1265 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -30458,19 +30498,19 @@ var options1259 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var keys1260 = names{
+var keys1266 = names{
 	"MARIADB_*", "MYSQL_*",
 }
 
-var also1261 = []Alias{
+var also1267 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1262 = []Alias{
+var also1268 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1263 = []Option{
+var options1269 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -30481,7 +30521,7 @@ var options1263 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1264 = []Option{
+var options1270 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -30513,7 +30553,7 @@ var options1264 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1265 = []Option{
+var options1271 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -30570,15 +30610,15 @@ var options1265 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var keys1266 = names{
+var keys1272 = names{
 	"--help", "--version", "-h",
 }
 
-var also1267 = []Alias{
+var also1273 = []Alias{
 	{To: names{"nc"}, Part: true},
 }
 
-var options1268 = []Option{
+var options1274 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-x"}},
@@ -30597,7 +30637,7 @@ var options1268 = []Option{
 	{Names: names{"-f"}, Value: Required},
 }
 
-var options1269 = []Option{
+var options1275 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -30650,18 +30690,18 @@ var options1269 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var keys1270 = names{
+var keys1276 = names{
 	"--help", "--version", "-V", "-h", "-v",
 }
 
-var options1271 = []Option{
+var options1277 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1272 = []Option{
+var options1278 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -30677,15 +30717,15 @@ var options1272 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1273 = []Alias{
+var also1279 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1274 = []Alias{
+var also1280 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1275 = []Option{
+var options1281 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -30701,47 +30741,47 @@ var options1275 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1276 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1275},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1275},
+var subs1282 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1281},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1281},
 }
 
-var settings1277 = []Setting{
+var settings1283 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1278 = names{
+var keys1284 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var keys1279 = names{
+var keys1285 = names{
 	"NIX_*",
 }
 
-var options1280 = []Option{
+var options1286 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -30756,7 +30796,7 @@ var options1280 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1281 = []Option{
+var options1287 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -30770,11 +30810,11 @@ var options1281 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var keys1282 = names{
+var keys1288 = names{
 	"DEBUGINFOD_*",
 }
 
-var options1283 = []Option{
+var options1289 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -30918,7 +30958,7 @@ var options1283 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1284 = []Option{
+var options1290 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -31136,19 +31176,19 @@ var options1284 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var keys1285 = names{
+var keys1291 = names{
 	"NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA", "NODE_REDIRECT_WARNINGS", "NODE_REPL_*", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_V8_COVERAGE", "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE",
 }
 
-var also1286 = []Alias{
+var also1292 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1287 = []Alias{
+var also1293 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1288 = []Option{
+var options1294 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -31175,7 +31215,7 @@ var options1288 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1289 = []Option{
+var options1295 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -31192,7 +31232,7 @@ var options1289 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1290 = []Option{
+var options1296 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -31201,7 +31241,7 @@ var options1290 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1291 = []Option{
+var options1297 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -31210,26 +31250,26 @@ var options1291 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1292 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1290, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1291},
+var subs1298 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1296, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1297},
 }
 
-var options1293 = []Option{
+var options1299 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1294 = []Program{
+var subs1300 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -31239,19 +31279,19 @@ var subs1294 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1299},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1299},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1293},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1299},
 }
 
-var options1295 = []Option{
+var options1301 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -31259,22 +31299,22 @@ var options1295 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1296 = []Program{
+var subs1302 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1292, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1298, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1290, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1296, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1294, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1300, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1301},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1301},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -31282,17 +31322,17 @@ var subs1296 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1295},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1301},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var keys1297 = names{
+var keys1303 = names{
 	"NOMAD_*",
 }
 
-var also1298 = []Alias{
+var also1304 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -31305,7 +31345,7 @@ var also1298 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1299 = []Option{
+var options1305 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -31379,7 +31419,7 @@ var options1299 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1300 = []Alias{
+var also1306 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -31439,7 +31479,7 @@ var also1300 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1301 = []Option{
+var options1307 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -31455,12 +31495,12 @@ var options1301 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1302 = []Option{
+var options1308 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1303 = []Option{
+var options1309 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -31488,12 +31528,12 @@ var options1303 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1304 = []Alias{
+var also1310 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1305 = []Option{
+var options1311 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -31516,7 +31556,7 @@ var options1305 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1306 = []Option{
+var options1312 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -31524,16 +31564,16 @@ var options1306 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1307 = []Setting{
+var settings1313 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1308 = []Alias{
+var also1314 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1309 = []Option{
+var options1315 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -31558,7 +31598,7 @@ var options1309 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1310 = []Option{
+var options1316 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -31576,12 +31616,12 @@ var options1310 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1311 = []Option{
+var options1317 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1312 = []Option{
+var options1318 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -31599,11 +31639,11 @@ var options1312 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var keys1313 = names{
+var keys1319 = names{
 	"--help", "--version", "-help", "-version", "-vnum",
 }
 
-var options1314 = []Option{
+var options1320 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -31624,12 +31664,12 @@ var options1314 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1315 = []Option{
+var options1321 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1316 = []Option{
+var options1322 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -31637,7 +31677,7 @@ var options1316 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1317 = []Option{
+var options1323 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -31653,39 +31693,39 @@ var options1317 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1318 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1316, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1316, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1317, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1315},
+var subs1324 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1322, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1322, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1323, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1321},
 }
 
-var options1319 = []Option{
+var options1325 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -31859,7 +31899,7 @@ var options1319 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1320 = []Option{
+var options1326 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -31903,7 +31943,7 @@ var options1320 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1321 = []Option{
+var options1327 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -31924,7 +31964,7 @@ var options1321 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1322 = []Option{
+var options1328 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -31945,7 +31985,7 @@ var options1322 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1323 = []Option{
+var options1329 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -31996,7 +32036,7 @@ var options1323 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1324 = []Option{
+var options1330 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -32100,66 +32140,66 @@ var options1324 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1325 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1323, Shared: [][]Option{options1321}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1320, Shared: [][]Option{options1321}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1322, Shared: [][]Option{options1321}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1324, Shared: [][]Option{options1321}},
+var subs1331 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1329, Shared: [][]Option{options1327}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1329, Shared: [][]Option{options1327}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1329, Shared: [][]Option{options1327}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1329, Shared: [][]Option{options1327}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1326, Shared: [][]Option{options1327}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1328, Shared: [][]Option{options1327}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1330, Shared: [][]Option{options1327}},
 }
 
-var also1326 = []Alias{
+var also1332 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -32169,7 +32209,7 @@ var also1326 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1327 = []Option{
+var options1333 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -32180,7 +32220,7 @@ var options1327 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1328 = []Option{
+var options1334 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -32189,7 +32229,7 @@ var options1328 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1329 = []Option{
+var options1335 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -32209,7 +32249,7 @@ var options1329 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1330 = []Option{
+var options1336 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -32240,11 +32280,11 @@ var options1330 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1331 = []Option{
+var options1337 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1332 = []Option{
+var options1338 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -32252,22 +32292,22 @@ var options1332 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1333 = []Option{
+var options1339 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1334 = []Option{
+var options1340 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1335 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1332, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1333, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1334, Workdir: true},
+var subs1341 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1338, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1339, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1340, Workdir: true},
 }
 
-var options1336 = []Option{
+var options1342 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -32285,45 +32325,45 @@ var options1336 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1337 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1328, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1328, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1329, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1331, Subs: subs1335, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1330, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1336, Workdir: true},
+var subs1343 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1334, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1334, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1335, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1337, Subs: subs1341, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1336, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1342, Workdir: true},
 }
 
-var options1338 = []Option{
+var options1344 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1339 = []Option{
+var options1345 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -32345,32 +32385,32 @@ var options1339 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1340 = []Option{
+var options1346 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1341 = []Option{
+var options1347 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1342 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1340, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1341, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+var subs1348 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1346, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1347, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1339, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1345, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1343 = []Option{
+var options1349 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -32469,7 +32509,7 @@ var options1343 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1344 = []Option{
+var options1350 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -32633,13 +32673,13 @@ var options1344 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1345 = []Option{
+var options1351 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1346 = []Option{
+var options1352 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -32681,13 +32721,13 @@ var options1346 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1347 = []Option{
+var options1353 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1348 = []Option{
+var options1354 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -32723,7 +32763,7 @@ var options1348 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1349 = []Option{
+var options1355 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -32739,7 +32779,7 @@ var options1349 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1350 = []Option{
+var options1356 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -32788,33 +32828,33 @@ var options1350 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1351 = []Option{
+var options1357 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1352 = []Option{
+var options1358 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1353 = []Option{
+var options1359 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1354 = []Option{
+var options1360 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1355 = []Option{
+var options1361 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1356 = []Option{
+var options1362 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -32864,49 +32904,49 @@ var options1356 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1357 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1352, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1352, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1353, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1356, Shared: [][]Option{options232}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1355},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1354, Shared: [][]Option{options232}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1356, Shared: [][]Option{options232}},
+var subs1363 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1358, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1358, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1359, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1362, Shared: [][]Option{options232}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1361},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1360, Shared: [][]Option{options232}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1362, Shared: [][]Option{options232}},
 }
 
-var options1358 = []Option{
+var options1364 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -32918,7 +32958,7 @@ var options1358 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1359 = []Option{
+var options1365 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -32939,7 +32979,7 @@ var options1359 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1360 = []Option{
+var options1366 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -32968,11 +33008,11 @@ var options1360 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var keys1361 = names{
+var keys1367 = names{
 	".", "config", "fmt", "graph", "help", "info", "lint", "list", "run", "scripts", "shell", "use", "version",
 }
 
-var options1362 = []Option{
+var options1368 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -32981,7 +33021,7 @@ var options1362 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1363 = []Option{
+var options1369 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33015,7 +33055,7 @@ var options1363 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1364 = []Option{
+var options1370 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -33044,7 +33084,7 @@ var options1364 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1365 = []Option{
+var options1371 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33071,7 +33111,7 @@ var options1365 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1366 = []Option{
+var options1372 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33089,7 +33129,7 @@ var options1366 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1367 = []Program{
+var subs1373 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -33108,23 +33148,23 @@ var subs1367 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1362},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1368},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1363, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1364},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1369, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1370},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1365, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1371, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1366, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1372, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1368 = []Option{
+var options1374 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -33161,11 +33201,11 @@ var options1368 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var keys1369 = names{
+var keys1375 = names{
 	"PERLDB_OPTS", "PERLIO", "PERLLIB", "PERL_*",
 }
 
-var options1370 = []Option{
+var options1376 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -33202,7 +33242,7 @@ var options1370 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1371 = []Option{
+var options1377 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -33238,12 +33278,12 @@ var options1371 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1372 = []Alias{
+var also1378 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1373 = []Option{
+var options1379 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -33295,7 +33335,7 @@ var options1373 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1374 = []Option{
+var options1380 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -33304,7 +33344,7 @@ var options1374 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1375 = []Option{
+var options1381 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -33346,7 +33386,7 @@ var options1375 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1376 = []Option{
+var options1382 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-i"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-w"}, Value: Required, Effect: EffNumber},
@@ -33386,7 +33426,7 @@ var options1376 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1377 = []Option{
+var options1383 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -33398,7 +33438,7 @@ var options1377 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1378 = []Option{
+var options1384 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -33427,14 +33467,14 @@ var options1378 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1379 = []Option{
+var options1385 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1380 = []Program{
+var subs1386 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -33443,7 +33483,7 @@ var subs1380 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1381 = []Option{
+var options1387 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -33495,7 +33535,7 @@ var options1381 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1382 = []Option{
+var options1388 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -33515,7 +33555,7 @@ var options1382 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1383 = []Option{
+var options1389 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -33524,7 +33564,7 @@ var options1383 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1384 = []Option{
+var options1390 = []Option{
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"--pre"}},
@@ -33538,60 +33578,60 @@ var options1384 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1385 = []Option{
+var options1391 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1386 = []Program{
-	{Name: "cache", Path: names{"show"}, Options: options1384},
-	{Name: "check", Path: names{"show"}, Options: options1384},
-	{Name: "completion", Path: names{"show"}, Options: options1384},
-	{Name: "config", Path: names{"config"}, Options: options1379, Subs: subs1380, Inherit: true},
-	{Name: "debug", Path: names{"show"}, Options: options1384},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1382},
-	{Name: "hash", Path: names{"show"}, Options: options1384},
-	{Name: "help", Path: names{"show"}, Options: options1384},
-	{Name: "index", Path: names{"show"}, Options: options1384},
-	{Name: "inspect", Path: names{"list"}, Options: options1382},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1382},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1383, Named: true},
-	{Name: "search", Path: names{"show"}, Options: options1384},
-	{Name: "show", Path: names{"show"}, Options: options1384},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1385},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1381, Named: true},
+var subs1392 = []Program{
+	{Name: "cache", Path: names{"show"}, Options: options1390},
+	{Name: "check", Path: names{"show"}, Options: options1390},
+	{Name: "completion", Path: names{"show"}, Options: options1390},
+	{Name: "config", Path: names{"config"}, Options: options1385, Subs: subs1386, Inherit: true},
+	{Name: "debug", Path: names{"show"}, Options: options1390},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1387, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1388},
+	{Name: "hash", Path: names{"show"}, Options: options1390},
+	{Name: "help", Path: names{"show"}, Options: options1390},
+	{Name: "index", Path: names{"show"}, Options: options1390},
+	{Name: "inspect", Path: names{"list"}, Options: options1388},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1387, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1388},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1389, Named: true},
+	{Name: "search", Path: names{"show"}, Options: options1390},
+	{Name: "show", Path: names{"show"}, Options: options1390},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1391},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1387, Named: true},
 }
 
-var keys1387 = names{
+var keys1393 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var keys1388 = names{
+var keys1394 = names{
 	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "show", "uninstall",
 }
 
-var keys1389 = names{
+var keys1395 = names{
 	"PIP_*",
 }
 
-var keys1390 = names{
+var keys1396 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1391 = []Alias{
+var also1397 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1392 = []Alias{
+var also1398 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1393 = []Option{
+var options1399 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33599,7 +33639,7 @@ var options1393 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1394 = []Option{
+var options1400 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33610,13 +33650,13 @@ var options1394 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1395 = []Option{
+var options1401 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1396 = []Option{
+var options1402 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33631,31 +33671,31 @@ var options1396 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1397 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1395},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1395},
-	{Name: "help", Path: names{"list"}, Options: options1395},
-	{Name: "inject", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1395},
-	{Name: "pin", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1396, Ends: true},
+var subs1403 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1401},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1401},
+	{Name: "help", Path: names{"list"}, Options: options1401},
+	{Name: "inject", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1401},
+	{Name: "pin", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1402, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1394, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1394, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1400, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1400, Named: true},
 }
 
-var options1398 = []Option{
+var options1404 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33663,7 +33703,7 @@ var options1398 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1399 = []Option{
+var options1405 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33675,7 +33715,7 @@ var options1399 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1400 = []Option{
+var options1406 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -33715,28 +33755,28 @@ var options1400 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1401 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1400, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1399, Workdir: true},
+var subs1407 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1406, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1405, Workdir: true},
 }
 
-var options1402 = []Option{
+var options1408 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -33752,13 +33792,13 @@ var options1402 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1403 = []Option{
+var options1409 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1404 = []Option{
+var options1410 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -33854,51 +33894,51 @@ var options1404 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1405 = []Option{
+var options1411 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1406 = []Option{
+var options1412 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1407 = []Option{
+var options1413 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1408 = []Option{
+var options1414 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1409 = []Program{
+var subs1415 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1405, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1411, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1411, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1406, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1412, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1407, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1413, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1411, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -33915,7 +33955,7 @@ var subs1409 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Same: "link", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1408, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1414, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -33935,7 +33975,7 @@ var subs1409 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1405, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1411, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -33955,29 +33995,29 @@ var subs1409 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1410 = []Setting{
+var settings1416 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1411 = names{
+var keys1417 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1412 = names{
+var keys1418 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1413 = names{
+var keys1419 = names{
 	".", "_", "bin", "c", "config", "exec", "get", "help", "init", "la", "licenses", "list", "ll", "ls", "node", "rb", "rebuild", "restart", "root", "run", "run-script", "set", "start", "stop", "t", "test", "tst", "why",
 }
 
-var keys1414 = names{
+var keys1420 = names{
 	"PNPM_*",
 }
 
-var also1415 = []Alias{
+var also1421 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -34011,35 +34051,35 @@ var also1415 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1416 = []Option{
+var options1422 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1417 = []Alias{
+var also1423 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1418 = []Alias{
+var also1424 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1419 = names{
+var keys1425 = names{
 	".", "about", "check", "config", "env", "help", "list", "run", "shell", "show !-l|--latest|-o|--outdated", "version",
 }
 
-var keys1420 = names{
+var keys1426 = names{
 	"POETRY_*",
 }
 
-var options1421 = []Option{
+var options1427 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1422 = []Option{
+var options1428 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -34067,7 +34107,7 @@ var options1422 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1423 = []Option{
+var options1429 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -34121,7 +34161,7 @@ var options1423 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1424 = []Option{
+var options1430 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -34148,15 +34188,15 @@ var options1424 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1425 = []Option{
+var options1431 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1426 = []Option{
+var options1432 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1427 = []Option{
+var options1433 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -34182,7 +34222,7 @@ var options1427 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1428 = []Option{
+var options1434 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -34202,7 +34242,7 @@ var options1428 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1429 = []Option{
+var options1435 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -34237,12 +34277,12 @@ var options1429 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options1430 = []Option{
+var options1436 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1431 = []Option{
+var options1437 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -34306,7 +34346,7 @@ var options1431 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1432 = []Option{
+var options1438 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -34344,11 +34384,11 @@ var options1432 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var keys1433 = names{
+var keys1439 = names{
 	"PGDATABASE", "PGGSS*", "PGHOST", "PGHOSTADDR", "PGKRBSRVNAME", "PGLOCALEDIR", "PGOPTIONS", "PGPASSFILE", "PGPASSWORD", "PGPORT", "PGREQUIRE*", "PGSERVICE", "PGSERVICEFILE", "PGSSL*", "PGSYSCONFDIR", "PGTARGETSESSIONATTRS", "PGUSER", "PSQLRC", "PSQL_*",
 }
 
-var options1434 = []Option{
+var options1440 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -34367,7 +34407,7 @@ var options1434 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1435 = []Option{
+var options1441 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -34412,7 +34452,7 @@ var options1435 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1436 = []Option{
+var options1442 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -34423,7 +34463,7 @@ var options1436 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1437 = []Option{
+var options1443 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34432,30 +34472,30 @@ var options1437 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1438 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1436},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1436},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1436},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1436},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1437},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1437},
+var subs1444 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1442},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1442},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1442},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1442},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1443},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1443},
 }
 
-var options1439 = []Option{
+var options1445 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1440 = []Option{
+var options1446 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34468,23 +34508,23 @@ var options1440 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1441 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1439, Shared: [][]Option{options232}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1440, Shared: [][]Option{options232}},
+var subs1447 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1445, Shared: [][]Option{options232}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1445, Shared: [][]Option{options232}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1446, Shared: [][]Option{options232}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1446, Shared: [][]Option{options232}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1446, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1445, Shared: [][]Option{options232}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1446, Shared: [][]Option{options232}},
 }
 
-var options1442 = []Option{
+var options1448 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1443 = []Option{
+var options1449 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -34502,7 +34542,7 @@ var options1443 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1444 = []Option{
+var options1450 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -34527,7 +34567,7 @@ var options1444 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1445 = []Option{
+var options1451 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -34535,7 +34575,7 @@ var options1445 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1446 = []Option{
+var options1452 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-e", "--explain"}},
@@ -34555,7 +34595,7 @@ var options1446 = []Option{
 	{Names: names{"--property-decorators"}, Value: Required},
 }
 
-var options1447 = []Option{
+var options1453 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -34611,7 +34651,7 @@ var options1447 = []Option{
 	{Names: names{"--clear-cache-post-run"}, Value: Required},
 }
 
-var options1448 = []Option{
+var options1454 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -34624,7 +34664,7 @@ var options1448 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1449 = []Option{
+var options1455 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -34656,7 +34696,7 @@ var options1449 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1450 = []Option{
+var options1456 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -34771,7 +34811,7 @@ var options1450 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1451 = []Option{
+var options1457 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--dependencies"}},
@@ -34798,7 +34838,7 @@ var options1451 = []Option{
 	{Names: names{"--gitlabcodequality"}, Value: Required, Effect: EffWrite},
 }
 
-var options1452 = []Option{
+var options1458 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -34985,41 +35025,41 @@ var options1452 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1453 = []Setting{
+var settings1459 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1454 = names{
+var keys1460 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var keys1455 = names{
+var keys1461 = names{
 	"PYTEST_*",
 }
 
-var also1456 = []Alias{
+var also1462 = []Alias{
 	{To: names{"py.test"}},
 }
 
-var also1457 = []Alias{
+var also1463 = []Alias{
 	{To: names{"pytest"}},
 }
 
-var options1458 = []Option{
+var options1464 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1459 = []Program{
+var subs1465 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1458, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1464, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1460 = []Option{
+var options1466 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -35030,14 +35070,14 @@ var options1460 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1461 = []Option{
+var options1467 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1462 = []Option{
+var options1468 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -35100,56 +35140,56 @@ var options1462 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1463 = []Program{
+var subs1469 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1459},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1462, Shared: [][]Option{options232}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1461, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1462, Shared: [][]Option{options232}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1460, Shared: [][]Option{options232}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1465},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1467, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1467, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1468, Shared: [][]Option{options232}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1467, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1468, Shared: [][]Option{options232}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1466, Shared: [][]Option{options232}},
 }
 
-var also1464 = []Alias{
+var also1470 = []Alias{
 	{From: names{"move-disk"}, To: names{"qm", "disk", "move"}},
 	{From: names{"disk", "move"}, To: names{"qm", "move-disk"}},
 	{From: names{"move_disk"}, To: names{"qm", "disk", "move"}},
@@ -35164,7 +35204,7 @@ var also1464 = []Alias{
 	{From: names{"disk", "import"}, To: names{"qm", "importdisk"}},
 }
 
-var options1465 = []Option{
+var options1471 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-n", "--min"}, Value: Required},
 	{Names: names{"-x", "--max"}, Value: Required},
@@ -35194,14 +35234,14 @@ var options1465 = []Option{
 	{Names: names{"-nf"}},
 }
 
-var subs1466 = []Program{
-	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1465, Workdir: true},
-	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1465, Workdir: true},
-	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1465, Workdir: true},
-	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1465, Workdir: true},
+var subs1472 = []Program{
+	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1471, Workdir: true},
+	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1471, Workdir: true},
+	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1471, Workdir: true},
+	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1471, Workdir: true},
 }
 
-var options1467 = []Option{
+var options1473 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -35218,26 +35258,26 @@ var options1467 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1468 = []Option{
+var options1474 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1469 = []Option{
+var options1475 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1470 = []Program{
-	{Name: "c", Path: names{"console"}, Same: "console", Options: options1468, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1468, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1468, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1468, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1469, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1469, Workdir: true},
+var subs1476 = []Program{
+	{Name: "c", Path: names{"console"}, Same: "console", Options: options1474, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1474, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1474, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1474, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1475, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1475, Workdir: true},
 }
 
-var also1471 = []Alias{
+var also1477 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -35255,7 +35295,7 @@ var also1471 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1472 = []Option{
+var options1478 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -35290,11 +35330,11 @@ var options1472 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1473 = []Alias{
+var also1479 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1474 = []Option{
+var options1480 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -35313,11 +35353,11 @@ var options1474 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var also1475 = []Alias{
+var also1481 = []Alias{
 	{To: names{"service"}},
 }
 
-var options1476 = []Option{
+var options1482 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -35328,7 +35368,7 @@ var options1476 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1477 = []Option{
+var options1483 = []Option{
 	{Names: names{"--count"}, Value: Required},
 	{Names: names{"--discard"}},
 	{Names: names{"--head"}, Value: Required},
@@ -35337,19 +35377,19 @@ var options1477 = []Option{
 	{Names: names{"--tail"}, Value: Required},
 }
 
-var subs1478 = []Program{
-	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1477, Inherit: true},
+var subs1484 = []Program{
+	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1483, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "nfsmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 }
 
-var keys1479 = names{
+var keys1485 = names{
 	"RCLONE_*",
 }
 
-var options1480 = []Option{
+var options1486 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -35364,7 +35404,7 @@ var options1480 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1481 = []Option{
+var options1487 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -35375,7 +35415,7 @@ var options1481 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1482 = []Option{
+var options1488 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -35437,15 +35477,15 @@ var options1482 = []Option{
 	{Names: names{"-t"}, Value: Required, Effect: EffNumber},
 }
 
-var keys1483 = names{
+var keys1489 = names{
 	"REDISCLI_*",
 }
 
-var also1484 = []Alias{
+var also1490 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1485 = []Option{
+var options1491 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -35472,7 +35512,7 @@ var options1485 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1486 = []Option{
+var options1492 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -35490,7 +35530,7 @@ var options1486 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1487 = []Option{
+var options1493 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -35498,7 +35538,7 @@ var options1487 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1488 = []Option{
+var options1494 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -35512,14 +35552,14 @@ var options1488 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1489 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1486},
+var subs1495 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1492},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1487},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1493},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35535,7 +35575,7 @@ var subs1489 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1488},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1494},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35545,7 +35585,7 @@ var subs1489 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1490 = []Option{
+var options1496 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -35693,7 +35733,7 @@ var options1490 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1491 = []Option{
+var options1497 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -35713,7 +35753,7 @@ var options1491 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1492 = []Option{
+var options1498 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -35751,7 +35791,7 @@ var options1492 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1493 = []Option{
+var options1499 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -35764,21 +35804,21 @@ var options1493 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1494 = []Alias{
+var also1500 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1495 = []Alias{
+var also1501 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1496 = []Option{
+var options1502 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1497 = []Option{
+var options1503 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -35809,11 +35849,11 @@ var options1497 = []Option{
 	{Names: names{"--bundleConfigAsCjs"}},
 }
 
-var keys1498 = names{
+var keys1504 = names{
 	"--version",
 }
 
-var options1499 = []Option{
+var options1505 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -35852,7 +35892,7 @@ var options1499 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1500 = []Option{
+var options1506 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -35867,7 +35907,7 @@ var options1500 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1501 = []Option{
+var options1507 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -35916,7 +35956,7 @@ var options1501 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1502 = []Option{
+var options1508 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -35940,7 +35980,7 @@ var options1502 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1503 = []Option{
+var options1509 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -35972,7 +36012,7 @@ var options1503 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1504 = []Option{
+var options1510 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -35980,28 +36020,28 @@ var options1504 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1505 = []Option{
+var options1511 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1506 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1503, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1504, Workdir: true, Special: "formats"},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1505, Workdir: true},
+var subs1512 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1509, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"format"}, Options: options1510, Workdir: true, Special: "formats"},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1511, Workdir: true},
 }
 
-var options1507 = []Option{
+var options1513 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--unit"}, Value: Required},
@@ -36022,7 +36062,7 @@ var options1507 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1508 = []Option{
+var options1514 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -36030,7 +36070,7 @@ var options1508 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1509 = []Option{
+var options1515 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -36046,7 +36086,7 @@ var options1509 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1510 = []Option{
+var options1516 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -36083,7 +36123,7 @@ var options1510 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1511 = []Option{
+var options1517 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -36104,7 +36144,7 @@ var options1511 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1512 = []Option{
+var options1518 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -36112,17 +36152,17 @@ var options1512 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1513 = []Option{
+var options1519 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1514 = []Option{
+var options1520 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1515 = []Option{
+var options1521 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -36132,47 +36172,47 @@ var options1515 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1516 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1513, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1514},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1515},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1514},
+var subs1522 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1519, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1520},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1521},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1520},
 }
 
-var settings1517 = []Setting{
+var settings1523 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var keys1518 = names{
+var keys1524 = names{
 	"RUSTUP_*",
 }
 
-var also1519 = []Alias{
+var also1525 = []Alias{
 	{From: names{"install"}, To: names{"rustup", "toolchain", "install"}},
 	{From: names{"toolchain", "install"}, To: names{"rustup", "install"}},
 	{From: names{"uninstall"}, To: names{"rustup", "toolchain", "uninstall"}},
 	{From: names{"toolchain", "uninstall"}, To: names{"rustup", "uninstall"}},
 }
 
-var keys1520 = names{
+var keys1526 = names{
 	"S3CMD_*",
 }
 
-var options1521 = []Option{
+var options1527 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format-multi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--mcp"}, Effect: EffUnproven},
@@ -36225,7 +36265,7 @@ var options1521 = []Option{
 	{Names: names{"-m", "--character"}},
 }
 
-var options1522 = []Option{
+var options1528 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36251,7 +36291,7 @@ var options1522 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1523 = []Option{
+var options1529 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -36270,7 +36310,7 @@ var options1523 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1524 = []Option{
+var options1530 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -36286,7 +36326,7 @@ var options1524 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1525 = []Option{
+var options1531 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -36308,11 +36348,11 @@ var options1525 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1526 = []Alias{
+var also1532 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1527 = []Option{
+var options1533 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -36366,7 +36406,7 @@ var options1527 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1528 = []Program{
+var subs1534 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -36380,7 +36420,7 @@ var subs1528 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1529 = []Option{
+var options1535 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -36407,14 +36447,14 @@ var options1529 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1530 = []Option{
+var options1536 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1531 = []Alias{
+var also1537 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -36426,7 +36466,7 @@ var also1531 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1532 = []Option{
+var options1538 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -36452,42 +36492,42 @@ var options1532 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1533 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1176}, Ends: true},
+var subs1539 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1182}, Ends: true},
 }
 
-var options1534 = []Option{
+var options1540 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1535 = []Option{
+var options1541 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -36517,7 +36557,7 @@ var options1535 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1536 = []Option{
+var options1542 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -36525,7 +36565,7 @@ var options1536 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1537 = []Option{
+var options1543 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36553,7 +36593,7 @@ var options1537 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1538 = []Option{
+var options1544 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -36573,7 +36613,7 @@ var options1538 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1539 = []Option{
+var options1545 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -36596,11 +36636,11 @@ var options1539 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var keys1540 = names{
+var keys1546 = names{
 	"--version", "-version",
 }
 
-var options1541 = []Option{
+var options1547 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -36608,7 +36648,7 @@ var options1541 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1542 = []Option{
+var options1548 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36620,7 +36660,7 @@ var options1542 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1543 = []Option{
+var options1549 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36630,13 +36670,13 @@ var options1543 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1544 = []Alias{
+var also1550 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1545 = []Option{
+var options1551 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -36644,11 +36684,11 @@ var options1545 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1546 = []Option{
+var options1552 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1547 = []Option{
+var options1553 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -36681,11 +36721,11 @@ var options1547 = []Option{
 	{Names: names{"-?"}},
 }
 
-var keys1548 = names{
+var keys1554 = names{
 	"-V", "-h",
 }
 
-var options1549 = []Option{
+var options1555 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -36699,7 +36739,7 @@ var options1549 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1550 = []Option{
+var options1556 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -36725,14 +36765,14 @@ var options1550 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1551 = []Option{
+var options1557 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1552 = []Option{
+var options1558 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -36759,7 +36799,7 @@ var options1552 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1553 = []Option{
+var options1559 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -36768,7 +36808,7 @@ var options1553 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1554 = []Option{
+var options1560 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -36776,18 +36816,18 @@ var options1554 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1555 = []Program{
+var subs1561 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1553, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1553, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1554, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1554, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1554, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1559, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1559, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1560, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1560, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1560, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1556 = []Option{
+var options1562 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -36835,11 +36875,11 @@ var options1556 = []Option{
 	{Names: names{"-y"}},
 }
 
-var keys1557 = names{
+var keys1563 = names{
 	"-V",
 }
 
-var options1558 = []Option{
+var options1564 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -36862,7 +36902,7 @@ var options1558 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1559 = []Option{
+var options1565 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -36875,7 +36915,7 @@ var options1559 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1560 = []Option{
+var options1566 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -36888,7 +36928,7 @@ var options1560 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1561 = []Option{
+var options1567 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -36934,7 +36974,7 @@ var options1561 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1562 = []Option{
+var options1568 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -36949,7 +36989,7 @@ var options1562 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1563 = []Option{
+var options1569 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -36960,7 +37000,7 @@ var options1563 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1564 = []Option{
+var options1570 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -36996,7 +37036,7 @@ var options1564 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1565 = []Option{
+var options1571 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -37011,7 +37051,7 @@ var options1565 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1566 = []Option{
+var options1572 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -37030,7 +37070,7 @@ var options1566 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var options1567 = []Option{
+var options1573 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -37038,7 +37078,7 @@ var options1567 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1568 = []Option{
+var options1574 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -37110,7 +37150,7 @@ var options1568 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1569 = []Option{
+var options1575 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -37127,13 +37167,13 @@ var options1569 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1570 = []Option{
+var options1576 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1571 = []Option{
+var options1577 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -37151,7 +37191,7 @@ var options1571 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1572 = []Option{
+var options1578 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -37187,7 +37227,7 @@ var options1572 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1573 = []Option{
+var options1579 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -37202,7 +37242,7 @@ var options1573 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1574 = []Option{
+var options1580 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -37238,7 +37278,7 @@ var options1574 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1575 = []Option{
+var options1581 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -37260,14 +37300,14 @@ var options1575 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1576 = []Setting{
+var settings1582 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1577 = []Alias{
+var also1583 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -37318,7 +37358,7 @@ var also1577 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1578 = []Option{
+var options1584 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -37333,7 +37373,7 @@ var options1578 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1579 = []Option{
+var options1585 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -37364,26 +37404,26 @@ var options1579 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1580 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1579, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1579, Workdir: true},
+var subs1586 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1585, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1585, Workdir: true},
 }
 
-var keys1581 = names{
+var keys1587 = names{
 	"--help", "--version", "-h", "-help", "-version",
 }
 
-var options1582 = []Option{
+var options1588 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1583 = []Option{
+var options1589 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -37451,7 +37491,7 @@ var options1583 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1584 = []Program{
+var subs1590 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -37527,20 +37567,20 @@ var subs1584 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1585 = []Setting{
+var settings1591 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var keys1586 = names{
+var keys1592 = names{
 	"DBUS_*", "SYSTEMD_*",
 }
 
-var keys1587 = names{
+var keys1593 = names{
 	"SYSTEMD_COLORS",
 }
 
-var also1588 = []Alias{
+var also1594 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -37559,7 +37599,7 @@ var also1588 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1589 = []Option{
+var options1595 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -37571,7 +37611,7 @@ var options1589 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1590 = []Option{
+var options1596 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -37612,13 +37652,13 @@ var options1590 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1591 = []Option{
+var options1597 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1592 = []Option{
+var options1598 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -37638,16 +37678,16 @@ var options1592 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var keys1593 = names{
+var keys1599 = names{
 	"--help", "--usage", "--version",
 }
 
-var also1594 = []Alias{
+var also1600 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1595 = []Option{
+var options1601 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -37682,15 +37722,15 @@ var options1595 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1596 = []Alias{
+var also1602 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1597 = []Alias{
+var also1603 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1598 = []Option{
+var options1604 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -37698,7 +37738,7 @@ var options1598 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1599 = []Option{
+var options1605 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -37765,7 +37805,7 @@ var options1599 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1600 = []Option{
+var options1606 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -37782,15 +37822,15 @@ var options1600 = []Option{
 	{Names: names{"-r"}},
 }
 
-var keys1601 = names{
+var keys1607 = names{
 	"TF_*",
 }
 
-var keys1602 = names{
+var keys1608 = names{
 	"TF_INPUT", "TF_IN_AUTOMATION",
 }
 
-var also1603 = []Alias{
+var also1609 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -37798,7 +37838,7 @@ var also1603 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1604 = []Alias{
+var also1610 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -37806,7 +37846,7 @@ var also1604 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1605 = []Option{
+var options1611 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -37833,7 +37873,7 @@ var options1605 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1606 = []Option{
+var options1612 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37848,7 +37888,7 @@ var options1606 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1607 = []Option{
+var options1613 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -37858,14 +37898,14 @@ var options1607 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1608 = []Option{
+var options1614 = []Option{
 	{Names: names{"-s", "--scale"}, Value: Required},
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1609 = []Option{
+var options1615 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -37882,7 +37922,7 @@ var options1609 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1610 = []Option{
+var options1616 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -37910,85 +37950,85 @@ var options1610 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1611 = []Option{
+var options1617 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1612 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1610, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1610, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+var subs1618 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1616, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1616, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1610, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1616, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1610, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1610, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1616, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1616, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1610, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1616, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1610, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1616, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1610, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1610, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1616, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1616, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1610, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1616, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1610, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1610, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1610, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1610, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1610, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1610, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1616, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1616, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1616, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1616, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1616, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1616, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1610, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1616, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1610, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1610, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1610, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1610, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1616, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1616, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1616, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1616, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -37997,13 +38037,13 @@ var subs1612 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1610, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1610, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1616, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1616, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -38012,37 +38052,37 @@ var subs1612 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1610, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1611, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1611, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1610, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1616, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1617, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1617, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1616, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1610, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1610, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1616, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1616, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var keys1613 = names{
+var keys1619 = names{
 	"TMUX", "TMUX_TMPDIR",
 }
 
-var also1614 = []Alias{
+var also1620 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1615 = []Option{
+var options1621 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -38065,7 +38105,7 @@ var options1615 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1616 = []Option{
+var options1622 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -38107,7 +38147,7 @@ var options1616 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1617 = []Option{
+var options1623 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -38120,7 +38160,7 @@ var options1617 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1618 = []Option{
+var options1624 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -38133,7 +38173,7 @@ var options1618 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1619 = []Option{
+var options1625 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -38170,19 +38210,19 @@ var options1619 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1620 = []Program{
+var subs1626 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1621 = []Option{
+var options1627 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1622 = []Option{
+var options1628 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -38201,13 +38241,13 @@ var options1622 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1623 = []Option{
+var options1629 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1624 = []Option{
+var options1630 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -38274,14 +38314,14 @@ var options1624 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1625 = []Option{
+var options1631 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1626 = []Option{
+var options1632 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -38353,7 +38393,7 @@ var options1626 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1627 = []Option{
+var options1633 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -38417,26 +38457,26 @@ var options1627 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1628 = []Option{
+var options1634 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1629 = []Alias{
+var also1635 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1630 = []Option{
+var options1636 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1631 = []Option{
+var options1637 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1632 = []Option{
+var options1638 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -38455,13 +38495,13 @@ var options1632 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1633 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1631},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1632},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1632},
+var subs1639 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1637},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1638},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1638},
 }
 
-var options1634 = []Option{
+var options1640 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -38475,11 +38515,11 @@ var options1634 = []Option{
 	{Names: names{"-w"}},
 }
 
-var keys1635 = names{
+var keys1641 = names{
 	"--help", "--version", "-h", "version",
 }
 
-var options1636 = []Option{
+var options1642 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -38493,7 +38533,7 @@ var options1636 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1637 = []Option{
+var options1643 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -38520,16 +38560,16 @@ var options1637 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1638 = []Option{
+var options1644 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1639 = []Option{
+var options1645 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1640 = []Option{
+var options1646 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -38541,7 +38581,7 @@ var options1640 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1641 = []Option{
+var options1647 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -38556,13 +38596,13 @@ var options1641 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1642 = []Option{
+var options1648 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1643 = []Option{
+var options1649 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -38596,7 +38636,7 @@ var options1643 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1644 = []Option{
+var options1650 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -38645,7 +38685,7 @@ var options1644 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1645 = []Option{
+var options1651 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -38694,18 +38734,18 @@ var options1645 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var keys1646 = names{
+var keys1652 = names{
 	"UNZIP", "UNZIPOPT",
 }
 
-var options1647 = []Option{
+var options1653 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1648 = []Option{
+var options1654 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -38717,7 +38757,7 @@ var options1648 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1649 = []Option{
+var options1655 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -38792,7 +38832,7 @@ var options1649 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1650 = []Option{
+var options1656 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -38809,7 +38849,7 @@ var options1650 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1651 = []Option{
+var options1657 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -38822,7 +38862,7 @@ var options1651 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1652 = []Option{
+var options1658 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -38832,7 +38872,7 @@ var options1652 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1653 = []Option{
+var options1659 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -38849,7 +38889,7 @@ var options1653 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1654 = []Option{
+var options1660 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -38863,7 +38903,7 @@ var options1654 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1655 = []Option{
+var options1661 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -38884,7 +38924,7 @@ var options1655 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1656 = []Option{
+var options1662 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -38897,19 +38937,19 @@ var options1656 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1657 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1654, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1655, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1655, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1656, Workdir: true},
+var subs1663 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1660, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1661, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1662, Workdir: true},
 }
 
-var options1658 = []Option{
+var options1664 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38923,7 +38963,7 @@ var options1658 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1659 = []Option{
+var options1665 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38933,7 +38973,7 @@ var options1659 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1660 = []Option{
+var options1666 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38947,7 +38987,7 @@ var options1660 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1661 = []Option{
+var options1667 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38958,7 +38998,7 @@ var options1661 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1662 = []Option{
+var options1668 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38968,17 +39008,17 @@ var options1662 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1663 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1662, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1661, Workdir: true, Named: true},
+var subs1669 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1668, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1667, Workdir: true, Named: true},
 }
 
-var options1664 = []Option{
+var options1670 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38989,55 +39029,55 @@ var options1664 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1665 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1650, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1671 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1656, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1651, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1657, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1652, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1653, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1657, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1658, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1658, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1664, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1664, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1659, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1663, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1664, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1650, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1659, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1656, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1665, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1663, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1664, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1660, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1669, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1670, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1666, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1666 = names{
+var keys1672 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var keys1667 = names{
+var keys1673 = names{
 	".", "auth", "cache", "generate-shell-completion", "help", "pip check", "pip freeze", "pip list !--outdated", "pip show", "pip tree !--outdated", "pip uninstall", "python dir", "python find", "self", "tool dir", "tool list !--outdated", "tool uninstall", "version",
 }
 
-var keys1668 = names{
+var keys1674 = names{
 	"UV_*",
 }
 
-var keys1669 = names{
+var keys1675 = names{
 	"UV_NO_PROGRESS",
 }
 
-var also1670 = []Alias{
+var also1676 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1671 = []Option{
+var options1677 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -39063,11 +39103,11 @@ var options1671 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1672 = []Alias{
+var also1678 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1673 = []Option{
+var options1679 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -39077,13 +39117,13 @@ var options1673 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1674 = []Option{
+var options1680 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1675 = []Option{
+var options1681 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -39098,47 +39138,47 @@ var options1675 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1676 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+var subs1682 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1674, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1674, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1680, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1680, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1674, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1675, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1674, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1680, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1681, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1680, Workdir: true},
 }
 
-var keys1677 = names{
+var keys1683 = names{
 	"VAGRANT_*",
 }
 
-var options1678 = []Option{
+var options1684 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -39304,7 +39344,7 @@ var options1678 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1679 = []Option{
+var options1685 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -39322,7 +39362,7 @@ var options1679 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1680 = []Option{
+var options1686 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -39331,7 +39371,7 @@ var options1680 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1681 = []Option{
+var options1687 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -39343,7 +39383,7 @@ var options1681 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1682 = []Option{
+var options1688 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -39357,48 +39397,48 @@ var options1682 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1683 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+var subs1689 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1686, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1680, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1682, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1686, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1686, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1688, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1681, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1687, Special: "azure"},
 }
 
-var keys1684 = names{
+var keys1690 = names{
 	"VAULT_*",
 }
 
-var keys1685 = names{
+var keys1691 = names{
 	"VAULT_FORMAT",
 }
 
-var also1686 = []Alias{
+var also1692 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -39407,7 +39447,7 @@ var also1686 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1687 = []Option{
+var options1693 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -39420,15 +39460,15 @@ var options1687 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1688 = []Alias{
+var also1694 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var keys1689 = names{
+var keys1695 = names{
 	"LIBVIRT_*", "VIRSH_*",
 }
 
-var options1690 = []Option{
+var options1696 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -39468,7 +39508,7 @@ var options1690 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1691 = []Option{
+var options1697 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -39501,7 +39541,7 @@ var options1691 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1692 = []Program{
+var subs1698 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -39509,7 +39549,7 @@ var subs1692 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1693 = []Option{
+var options1699 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -39602,7 +39642,7 @@ var options1693 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1694 = []Program{
+var subs1700 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -39612,7 +39652,7 @@ var subs1694 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1695 = []Option{
+var options1701 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -39625,7 +39665,7 @@ var options1695 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1696 = []Option{
+var options1702 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -39635,13 +39675,13 @@ var options1696 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1697 = []Option{
+var options1703 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1698 = []Option{
+var options1704 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -39660,7 +39700,7 @@ var options1698 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1699 = []Option{
+var options1705 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -39709,7 +39749,7 @@ var options1699 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1700 = []Option{
+var options1706 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -39737,7 +39777,7 @@ var options1700 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1701 = []Option{
+var options1707 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -39781,7 +39821,7 @@ var options1701 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1702 = []Option{
+var options1708 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -39944,7 +39984,7 @@ var options1702 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1703 = []Option{
+var options1709 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39968,7 +40008,7 @@ var options1703 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1704 = []Option{
+var options1710 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39988,7 +40028,7 @@ var options1704 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1705 = []Option{
+var options1711 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -40020,7 +40060,7 @@ var options1705 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1706 = []Option{
+var options1712 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -40047,7 +40087,7 @@ var options1706 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1707 = []Option{
+var options1713 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -40094,7 +40134,7 @@ var options1707 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1708 = []Option{
+var options1714 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -40110,12 +40150,12 @@ var options1708 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1709 = []Setting{
+var settings1715 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1710 = []Option{
+var options1716 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -40176,7 +40216,7 @@ var options1710 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1711 = []Option{
+var options1717 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -40188,7 +40228,7 @@ var options1711 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1712 = []Option{
+var options1718 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -40211,11 +40251,11 @@ var options1712 = []Option{
 	{Names: names{"-t"}},
 }
 
-var keys1713 = names{
+var keys1719 = names{
 	"XZ_DEFAULTS", "XZ_OPT",
 }
 
-var options1714 = []Option{
+var options1720 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -40226,7 +40266,7 @@ var options1714 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1715 = []Option{
+var options1721 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -40301,18 +40341,18 @@ var options1715 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1716 = []Option{
+var options1722 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1717 = []Option{
+var options1723 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1718 = []Option{
+var options1724 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -40323,7 +40363,7 @@ var options1718 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1719 = []Option{
+var options1725 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -40340,15 +40380,15 @@ var options1719 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1720 = []Program{
+var subs1726 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1719, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1725, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1721 = []Program{
+var subs1727 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -40359,7 +40399,7 @@ var subs1721 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1716, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1722, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40373,7 +40413,7 @@ var subs1721 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1717, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1723, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40399,34 +40439,34 @@ var subs1721 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1718, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1718, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1724, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1724, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1720, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1726, Workdir: true, Special: "runner"},
 }
 
-var settings1722 = []Setting{
+var settings1728 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1723 = names{
+var keys1729 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1724 = names{
+var keys1730 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var keys1725 = names{
+var keys1731 = names{
 	"_", "bin", "config", "constraints", "exec", "explain", "help", "licenses", "node", "run", "start", "test", "version", "versions",
 }
 
-var keys1726 = names{
+var keys1732 = names{
 	"YARN_*",
 }
 
-var also1727 = []Alias{
+var also1733 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -40456,11 +40496,11 @@ var also1727 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1728 = []Alias{
+var also1734 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1729 = []Option{
+var options1735 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -40502,7 +40542,7 @@ var options1729 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1730 = []Option{
+var options1736 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -40549,7 +40589,7 @@ var options1730 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1731 = []Option{
+var options1737 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -40578,28 +40618,28 @@ var options1731 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1732 = []Option{
+var options1738 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1733 = []Option{
+var options1739 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1734 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1733, Workdir: true, Special: "sources"},
+var subs1740 = []Program{
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1739, Workdir: true, Special: "sources"},
 }
 
-var subs1735 = []Program{
+var subs1741 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1732, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1732, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1734, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1738, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1738, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1740, Workdir: true},
 }
 
-var options1736 = []Option{
+var options1742 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -40706,11 +40746,11 @@ var options1736 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var keys1737 = names{
+var keys1743 = names{
 	"ZIPOPT",
 }
 
-var options1738 = []Option{
+var options1744 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -40719,7 +40759,7 @@ var options1738 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1739 = []Option{
+var options1745 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -40729,7 +40769,7 @@ var options1739 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1740 = []Option{
+var options1746 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -40749,7 +40789,7 @@ var options1740 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1741 = []Option{
+var options1747 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -40822,15 +40862,15 @@ var options1741 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var keys1742 = names{
+var keys1748 = names{
 	"ZSTD_*",
 }
 
-var keys1743 = names{
+var keys1749 = names{
 	"ZSTD_CLEVEL", "ZSTD_NBTHREADS",
 }
 
-var also1744 = []Alias{
+var also1750 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},
