@@ -94,11 +94,11 @@ func (e *effector) reformat(need Need) {
 }
 
 // sets marks a command unproven that changes the system by an operand: date sets the
-// clock unless the operand is a format, hostname the name of the machine (date(1),
-// hostname(1)).
+// clock unless the operand is a format, hostname the name of the machine, bind what a key
+// does (date(1), hostname(1), bash(1)).
 func (e *effector) sets() {
 	for _, w := range e.operandWords(0) {
-		if !strings.HasPrefix(w.Text, "+") || w.holeAt(0) {
+		if e.prog.Name != "date" || !strings.HasPrefix(w.Text, "+") || w.holeAt(0) {
 			e.unprovenLate(causeVeryWords, "an operand", e.prog.Name)
 			e.w.facts.Actions[e.index].Exact = true
 			return
