@@ -32,6 +32,13 @@ func TestSearchFindsSecrets(t *testing.T) {
 			t.Errorf("%s: %s, want %v", line, outcome(d), want)
 		}
 	}
+	for line, want := range map[string]Behavior{
+		"ruff format --diff .env": Ask, "ruff format --check a.py": Allow, "ruff check .env": Ask, "deno fmt --check .env": Ask, "deno fmt --check a.ts": Allow,
+	} {
+		if d := decideSecret(t, spec{risk: true, unlisted: UnlistedRisk, allow: "Bash(ruff:*); Bash(deno:*)"}, line, fs); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+	}
 	for _, name := range []string{"/.envrc", "/src/id_rsa", "/.ssh/id_ed25519"} {
 		fs := stored{files: []string{name}}
 		for line, want := range map[string]Behavior{"grep -r x .": Ask, "grep -r --exclude=" + name[strings.LastIndexByte(name, '/')+1:] + " x .": Allow, "grep -r --exclude=.env x .": Ask, "rg --files": Allow} {
