@@ -38,7 +38,7 @@ type act struct {
 	secrets []patterns.Named
 	// calm is set if the action only writes temporary files of the session.
 	calm bool
-	// unkept is the file that a write empties or replaces and that git cannot bring back,
+	// unkept is what a write removes first, or the file that it empties or replaces and that git cannot bring back,
 	// "" if there is none.
 	unkept string
 	// remade is set for a removal of tier 3 that a person may permit.

@@ -15,36 +15,62 @@ import (
 // remadePlaces holds further names of directories, and remadeEnds ends of names of files,
 // that tools write again and again, so that nobody misses what was in them before.
 var (
-	remadePlaces = map[string]bool{"tmp": true, "temp": true, "log": true, "logs": true, "cache": true, ".cache": true}
+	remadePlaces = map[string]bool{"tmp": true, "temp": true, "log": true, "logs": true, "cache": true, ".cache": true, "venv": true, "test-results": true}
 	remadeEnds   = []string{".log", ".out", ".tmp", ".prof", ".pid", ".coverage", ".tsbuildinfo"}
 )
 
 // findUnkept raises the risk of what empties or replaces a file that git cannot bring back
 // to that of its removal, where edits would run because git can undo them.
 func (e *evaluation) findUnkept() {
-	if e.env == nil || e.traits.AllowsAll || !e.traits.AllowsEdits && e.holding == nil && e.policy.ByRisk[risk.Moderate].Behavior != Allow {
+	if e.traits.AllowsAll || !e.traits.AllowsEdits && e.holding == nil && e.policy.ByRisk[risk.Moderate].Behavior != Allow {
 		return
 	}
 	for i := range e.acts {
 		a := &e.acts[i]
-		if a.sub.Kind != patterns.WritePath || !a.inside || a.scratch || a.override != nil || !e.replaces(a) {
+		if a.sub.Kind != patterns.WritePath || !a.inside || a.scratch || a.override != nil {
 			continue
 		}
-		if a.unkept = e.unkeptBy(a); a.unkept == "" {
+		why := ""
+		switch {
+		case a.does.Clears:
+			a.unkept = e.clearedBy(a)
+			why = "removes " + a.unkept + " first"
+		case e.env != nil && e.replaces(a):
+			a.unkept = e.unkeptBy(a)
+			why = "overwrites " + a.unkept + ", which git ignores and cannot bring back"
+		}
+		if a.unkept == "" {
 			continue
 		}
-		a.loses(a.unkept)
+		a.loses(why)
 		if by := a.parent; by >= 0 && e.acts[by].override == nil && (a.does.Purpose || isEditor(&e.acts[by])) {
-			e.acts[by].loses(a.unkept)
+			e.acts[by].loses(why)
 		}
 	}
 }
 
 // loses gives act a the risk of the removal of a file.
-func (a *act) loses(file string) {
+func (a *act) loses(why string) {
 	if a.class < risk.High {
-		a.class, a.why, a.reworded = risk.High, "overwrites "+file+", which git ignores and cannot bring back", true
+		a.class, a.why, a.reworded = risk.High, why, true
 	}
+}
+
+// clearedBy returns the place that a program removes before it writes there, for a person;
+// "" if nothing is there, or only what tools make anew.
+func (e *evaluation) clearedBy(a *act) string {
+	for _, form := range a.forms {
+		full := form.Filled("…")
+		if e.env != nil && form.Known() {
+			if exists, _ := e.env.Entry(full); !exists {
+				continue
+			}
+		}
+		if name := e.belowRoot(full); !madeAnew(name + "/…") {
+			return name
+		}
+	}
+	return ""
 }
 
 // replaces reports whether nothing remains of the file that a writes, other than by an

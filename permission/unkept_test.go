@@ -45,6 +45,29 @@ func TestUnkept(t *testing.T) {
 	}
 }
 
+// TestClears: what a program removes before it writes is removed, unless tools make it anew.
+func TestClears(t *testing.T) {
+	files := fakeFS{files: []string{workspace + "/src/a.go", workspace + "/dist/x.js", workspace + "/.venv/bin/python", workspace + "/venv/x", workspace + "/coverage/x", workspace + "/packages/a/dist/x"}}
+	for _, tt := range []struct {
+		want  Behavior
+		lines string
+	}{
+		{Ask, "pytest --basetemp=src | pytest -q --basetemp src tests | python -m pytest --basetemp=./src | pytest --basetemp=. | D=src; pytest --basetemp=$D"},
+		{Ask, "vite build --outDir src --emptyOutDir | vite build --outDir=src | tsup src/a.ts --clean --out-dir src | vitest run --coverage --coverage.reportsDirectory=src | playwright test --output=src"},
+		{Ask, "deno test --clean --coverage=src | python -m venv src --clear | python3 -m venv --clear src | virtualenv --clear src | uv venv --clear src | bash -c 'pytest --basetemp=src'"},
+		{Allow, "pytest --basetemp=new | pytest --basetemp=tmp | pytest --basetemp=dist/t | python -m venv src2 --clear | python -m venv .venv --clear | python -m venv venv --clear | uv venv --clear .venv"},
+		{Allow, "vite build | vite build --outDir dist --emptyOutDir | vite build --outDir packages/a/dist | deno test --clean --coverage=coverage | deno test --coverage=src | tsup src/a.ts --out-dir src"},
+	} {
+		for line := range strings.SplitSeq(tt.lines, " | ") {
+			s := spec{mode: "acceptEdits", allow: "Bash(pytest:*); Bash(python:*); Bash(python3:*); Bash(vite:*); Bash(tsup:*); Bash(vitest:*); Bash(playwright:*); Bash(deno test:*); Bash(virtualenv:*); Bash(uv venv:*)", unlisted: byMode, risk: true, env: files}
+			d := s.decideOn(t, using("Bash", line))
+			if d.Behavior != tt.want {
+				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
+			}
+		}
+	}
+}
+
 // TestUnkeptByTools: the Write tool replaces a file. An edit has its old text in the input.
 func TestUnkeptByTools(t *testing.T) {
 	files := fakeFS{unkept: []string{workspace + "/data/app.db"}}

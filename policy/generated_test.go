@@ -125,7 +125,7 @@ var optionUses = map[program.Effect]struct {
 	program.EffProgram: {"runs", []string{"rm", "/bin/rm", "./rm"}}, program.EffPlugin: {"runs", []string{"./rm", "/bin/rm"}},
 	program.EffCode: {"runs", []string{`system("rm x")`, "rm x", `exec("rm")`}}, program.EffOpaque: {"runs", []string{"rm x", "x"}},
 	program.EffWrite: {"writes", []string{"src/a.go", "./src/a.go", "/home/dev/proj/src/b"}}, program.EffOutput: {"writes", []string{"src/a.go", "src/x/y"}},
-	program.EffUnproven: {"writes", []string{"src/a.go"}}, program.EffBelow: {"writes", []string{"src", "src/d"}}, program.EffRead: {"reads", []string{".env", "./.env", "/home/dev/proj/.env"}},
+	program.EffClears: {"writes", []string{"src/a.go", "src"}}, program.EffUnproven: {"writes", []string{"src/a.go"}}, program.EffBelow: {"writes", []string{"src", "src/d"}}, program.EffRead: {"reads", []string{".env", "./.env", "/home/dev/proj/.env"}},
 	program.EffSend: {"reads", []string{".env"}}, program.EffInput: {"reads", []string{".env", "./.env"}}, program.EffLoad: {"reads", []string{".env", "./.env"}},
 }
 

@@ -4793,6 +4793,8 @@ func effectOf(word string) Effect {
 	switch word {
 	case "":
 		return EffNone
+	case "clears":
+		return EffClears
 	case "code":
 		return EffCode
 	case "dir":
@@ -15223,7 +15225,7 @@ var options343 = []Option{
 	{Names: names{"--shuffle"}, Value: Optional},
 	{Names: names{"--reporter"}, Value: Required},
 	{Names: names{"--trace-leaks"}},
-	{Names: names{"--clean"}},
+	{Names: names{"--clean"}, Effect: EffClears},
 	{Names: names{"--permit-no-files"}},
 }
 
@@ -33734,7 +33736,7 @@ var options1406 = []Option{
 	{Names: names{"--max-failures"}, Value: Required},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--only-changed"}, Value: Optional},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output"}, Value: Required, Effect: EffClears},
 	{Names: names{"--pass-with-no-tests"}},
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--quiet"}},
@@ -34905,7 +34907,7 @@ var options1458 = []Option{
 	{Names: names{"--doctest-glob"}, Value: Required},
 	{Names: names{"--doctest-ignore-import-errors"}},
 	{Names: names{"--doctest-continue-on-failure"}},
-	{Names: names{"--basetemp"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--basetemp"}, Value: Required, Effect: EffClears},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffPlugin},
@@ -34983,7 +34985,7 @@ var options1458 = []Option{
 	{Names: names{"--tracing"}, Value: Required},
 	{Names: names{"--video"}, Value: Required},
 	{Names: names{"--screenshot"}, Value: Required},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output"}, Value: Required, Effect: EffClears},
 	{Names: names{"--snapshot-update"}},
 	{Names: names{"--random-order"}},
 	{Names: names{"-R"}},
@@ -39022,7 +39024,7 @@ var options1670 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
-	{Names: names{"-c", "--clear"}},
+	{Names: names{"-c", "--clear"}, Effect: EffClears},
 	{Names: names{"--allow-existing"}},
 	{Names: names{"--prompt"}, Value: Required},
 	{Names: names{"--system-site-packages"}},
@@ -39451,7 +39453,7 @@ var options1693 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
-	{Names: names{"--clear"}},
+	{Names: names{"--clear"}, Effect: EffClears},
 	{Names: names{"--upgrade"}},
 	{Names: names{"--without-pip"}},
 	{Names: names{"--prompt"}, Value: Required},
@@ -39471,7 +39473,7 @@ var keys1695 = names{
 var options1696 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
-	{Names: names{"--clear"}},
+	{Names: names{"--clear"}, Effect: EffClears},
 	{Names: names{"--copies"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--prompt"}, Value: Required},
@@ -39527,7 +39529,7 @@ var options1697 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--outDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--outDir"}, Value: Required, Effect: EffClears},
 	{Names: names{"--assetsDir"}, Value: Required},
 	{Names: names{"--assetsInlineLimit"}, Value: Required},
 	{Names: names{"--ssr"}, Value: Optional, Effect: EffLoad},
@@ -39564,7 +39566,7 @@ var options1699 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--outputFile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--coverage"}},
-	{Names: names{"--coverage.reportsDirectory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coverage.reportsDirectory"}, Value: Required, Effect: EffClears},
 	{Names: names{"--coverage.provider"}, Value: Required},
 	{Names: names{"--coverage.reporter"}, Value: Required},
 	{Names: names{"--coverage.enabled"}},
@@ -39804,7 +39806,7 @@ var options1707 = []Option{
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--base"}, Value: Required},
-	{Names: names{"--emptyOutDir"}},
+	{Names: names{"--emptyOutDir"}, Effect: EffClears},
 	{Names: names{"--ssr"}, Value: Optional},
 	{Names: names{"--manifest"}, Value: Optional},
 	{Names: names{"-l", "--logLevel"}, Value: Required},
@@ -39816,7 +39818,7 @@ var options1707 = []Option{
 	{Names: names{"--entry"}, Value: Required},
 	{Names: names{"--silent"}},
 	{Names: names{"--dts"}},
-	{Names: names{"--clean"}},
+	{Names: names{"--clean"}, Effect: EffClears},
 	{Names: names{"--onSuccess"}, Value: Required, Effect: EffRun},
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }

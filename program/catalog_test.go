@@ -93,7 +93,7 @@ func TestEffectsHaveValues(t *testing.T) {
 // anything, so that an unknown argument is harmless.
 func TestSafePrograms(t *testing.T) {
 	harmful := map[Effect]bool{
-		EffRun: true, EffProgram: true, EffCode: true, EffWrite: true, EffOutput: true, EffSend: true, EffURL: true, EffOpaque: true,
+		EffRun: true, EffProgram: true, EffCode: true, EffWrite: true, EffOutput: true, EffClears: true, EffSend: true, EffURL: true, EffOpaque: true,
 		EffUnproven: true, EffWriteHere: true, EffInPlace: true, EffExec: true, EffPlugin: true, EffModule: true, EffSystem: true,
 	}
 	walkPrograms(func(name string, p *Program) {

@@ -268,6 +268,7 @@ const (
 	EffReadListed                    // the value, or standard input, is a list of files that are read (cpio -o)
 	EffWriteHere                     // a file of unknown name is written in the working directory (curl -O)
 	EffInPlace                       // the operands are written as well (sed -i)
+	EffClears                        // as EffWrite, and what is there is removed first; without a value, that holds for all that is written
 	EffPattern                       // the value is the pattern or script, so that no operand is one
 	EffRecursive                     // operands are read recursively (grep -r)
 	EffFollow                        // where operands are read recursively, links below them are followed (rg -L)

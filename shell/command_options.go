@@ -36,6 +36,8 @@ func (e *effector) optionFlags(a Arg) {
 		e.named = true
 	case program.EffInPlace:
 		e.inPlace = true
+	case program.EffClears:
+		e.clears = e.clears || a.Option.Value == program.NoValue
 	case program.EffPattern:
 		e.pattern = true
 	case program.EffRecursive:
@@ -102,6 +104,10 @@ func (e *effector) optionEffect(a Arg) {
 		}
 	case program.EffWrite:
 		e.write(a.Value, NeedCover, false, what)
+	case program.EffClears:
+		if a.Option.Value != program.NoValue && (a.Value.Text != "" || !a.Value.Known()) {
+			e.clear(a.Value, what)
+		}
 	case program.EffRead, program.EffSend:
 		e.read(a.Value, NeedOutside, what)
 	case program.EffLoad:

@@ -11,6 +11,13 @@ func (e *effector) write(p Word, need Need, purpose bool, reason string) {
 	e.path(Write, p, need, purpose, reason)
 }
 
+// clear removes what is at a path and writes there again.
+func (e *effector) clear(p Word, what string) {
+	defer func(recursive, clears bool) { e.recursive, e.clears = recursive, clears }(e.recursive, e.clears)
+	e.recursive, e.clears = true, true
+	e.write(p, NeedCover, false, what)
+}
+
 // below writes files of unknown names in a directory and its subdirectories.
 func (e *effector) below(dir Word, need Need, reason string) {
 	at := joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
@@ -83,7 +90,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 		e.w.add(Action{
 			Skips: skips, ByPattern: at.matched,
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive && !at.matched,
-			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), Clears: kind == Write && e.clears, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}

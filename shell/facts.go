@@ -182,6 +182,9 @@ type Action struct {
 	// Sweep reports that a recursive Write affects every file below Path (find
 	// -delete), unlike a formatter, which changes only files of its own kind.
 	Sweep bool
+	// Clears reports that a Write first removes what is at Path, which is not the purpose
+	// of the program (pytest --basetemp).
+	Clears bool
 	// NoFollow reports that Path is not followed if its last element is a symbolic
 	// link (rm, the sources of mv).
 	NoFollow bool

@@ -126,7 +126,7 @@ func (p *possibleWrites) option(arg Arg) {
 		p.word(arg.Value)
 	case program.EffPlugin: // pylint -f text:x
 		p.tails(arg.Value)
-	case program.EffWrite, program.EffOutput: // type=local,dest=x
+	case program.EffWrite, program.EffOutput, program.EffClears: // type=local,dest=x
 		p.parts(arg.Value)
 	case program.EffNone: // an entry that does not describe operands stands for several programs
 		switch {

@@ -20,6 +20,7 @@ type effector struct {
 	named     bool // an option names the output
 	parents   bool // the directories of a source are created in the target
 	recursive bool
+	clears    bool  // what is at a path is removed before it is written
 	follows   bool  // where it is recursive, links are followed
 	target    *Word // -t DIR
 	moved     bool  // an option changed dirs

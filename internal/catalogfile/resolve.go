@@ -31,7 +31,7 @@ var (
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
-		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "follow": "EffFollow", "recursive-follow": "EffRecursiveFollow", "target": "EffTarget", "system": "EffSystem",
+		"in-place": "EffInPlace", "clears": "EffClears", "pattern": "EffPattern", "recursive": "EffRecursive", "follow": "EffFollow", "recursive-follow": "EffRecursiveFollow", "target": "EffTarget", "system": "EffSystem",
 		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask", "glob": "EffGlob", "number": "EffNumber",
 	}
 )

@@ -499,7 +499,7 @@ func (g *generator) value(o *program.Option) string {
 		return g.token("%t")
 	case program.EffProgram, program.EffPlugin, program.EffExec:
 		return g.one("c2", "./tool", "x", "'c1 x'", "sh", "prog.awk")
-	case program.EffWrite, program.EffOutput, program.EffTarget:
+	case program.EffWrite, program.EffOutput, program.EffTarget, program.EffClears:
 		return g.token("%o")
 	case program.EffRead, program.EffInput, program.EffSend, program.EffLoad, program.EffPairs:
 		return g.token("%f")

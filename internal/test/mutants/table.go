@@ -2601,8 +2601,8 @@ func tellsWord`,
 	{
 		Guard: "a plugin whose name brings a file", File: "shell/possible_writes.go",
 		Old: `		p.tails(arg.Value)
-	case program.EffWrite, program.EffOutput:`,
-		New:  `	case program.EffWrite, program.EffOutput:`,
+	case program.EffWrite, program.EffOutput, program.EffClears:`,
+		New:  `	case program.EffWrite, program.EffOutput, program.EffClears:`,
 		Test: "TestPossibleWrites",
 	},
 	{
