@@ -77,7 +77,7 @@ func (e *evaluation) clearedBy(a *act) string {
 // option of a program that a rule has to name anyway.
 func (e *evaluation) replaces(a *act) bool {
 	switch {
-	case a.does.NoFollow, a.does.Append, a.does.Unnamed:
+	case a.does.NoFollow && !a.does.Found, a.does.Append, a.does.Unnamed:
 		return false
 	case a.does.Redirect:
 		return true

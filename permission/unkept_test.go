@@ -24,6 +24,8 @@ func TestUnkept(t *testing.T) {
 		{Ask, "truncate -s 0 data/*.db | for f in data/app.db notes; do : > $f; done | find data -name '*.db' -exec truncate -s 0 {} +"},
 		{Ask, "sort -o data/app.db src/a.go | awk '{print > \"data/app.db\"}' src/a.go | uniq src/a.go data/app.db | bash -c ': > data/app.db' | git show HEAD:a > notes"},
 		{Ask, "cp -nf a data/app.db"},
+		{Ask, "find data -type f -exec truncate -s 0 {} \\; | find data -type f -exec tee {} \\; | find data -type f -name '*.db' -exec cp /dev/null {} \\; | find data -type f -execdir truncate -s 0 {} +"},
+		{Allow, "find src -type f -name '*.go' -exec gofmt -w {} + | find src -type f -exec sed -i s/a/b/ {} + | find src -type f -exec grep a {} + | find src -type f -exec touch {} + | find src -type f -exec tee -a {} +"},
 		// other files, and what leaves the contents
 		{Allow, ": > src/a.go | : > data/new.db | truncate -s 0 src/a.go | cp src/a.go data/new.db | mv src/a.go src/b.go | cp src/a.go data/ | truncate -s 0 src/*.db"},
 		{Allow, "echo x >> data/app.db | tee -a data/app.db < src/a.go | touch data/app.db | chmod 600 data/app.db | mv data/app.db data/old.db | cp data/app.db data/copy.db | cp -n a data/app.db | sed -i s/a/b/ data/app.db"},
