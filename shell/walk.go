@@ -223,7 +223,7 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 		in = in.assign(l.Name.Value)
 	case *syntax.CStyleLoop:
 		w.bashOnly("for ((")
-		if l.Cond == nil && floods(c.Do) {
+		if (l.Cond == nil || constantArithm(l.Cond)&met != 0) && floods(c.Do) {
 			w.odd(causeFlood)
 		}
 		w.arithm(l.Init, s)
