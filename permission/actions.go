@@ -248,6 +248,8 @@ func namesHost(w *shell.Word, number bool) bool {
 		return true
 	case text == "localhost", text == "::1", text == "0.0.0.0", strings.HasSuffix(text, ".localhost"):
 		return false
+	case text != "" && text[0] == ':' && strings.Trim(text[1:], "0123456789") == "":
+		return false // a port of this machine: ss sport = :8080
 	case strings.HasPrefix(text, "127."):
 		ip, err := netip.ParseAddr(text)
 		return err != nil || !ip.IsLoopback()
