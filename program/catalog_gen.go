@@ -4982,7 +4982,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	25: {
-		{Subs: "list ls deps uses", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
+		{Subs: "list ls deps uses", With: "@*:*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list ls deps uses info home desc cat", With: "@*.rb", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "list ls deps uses outdated config doctor leaves", Class: Safe, Cause: "read-only"},
 		{Subs: "info search home desc cat", Class: Safe, Cause: "read-only: asks another host"},
@@ -5171,7 +5171,7 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
 	63: {
-		{Subs: "list info search provides whatprovides repoquery deplist", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
+		{Subs: "list info search provides whatprovides repoquery deplist", With: "@*:*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
@@ -5265,7 +5265,7 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "changes the network setup"},
 	},
 	81: {
-		{Subs: "info search remote-ls remote-info", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
+		{Subs: "info search remote-ls remote-info", With: "@*:*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
@@ -5457,7 +5457,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	105: {
-		{Subs: "analyze", With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
+		{Subs: "analyze", With: "@*:*", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
@@ -5784,7 +5784,7 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	173: {
-		{With: "@*://*", Class: Safe, Cause: "read-only: asks another host"},
+		{With: "@*:*", Class: Safe, Cause: "read-only: asks another host"},
 		{With: "--repofrompath|--setopt|-c|--config|--installroot", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
@@ -5803,7 +5803,7 @@ var risks = [Risks][]Row{
 		{Class: Safe, Cause: "read-only"},
 	},
 	177: {
-		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{With: "@*:*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
@@ -6051,7 +6051,7 @@ var risks = [Risks][]Row{
 	},
 	227: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
-		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
+		{With: "@*:*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
 	228: {
