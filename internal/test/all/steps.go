@@ -398,6 +398,10 @@ func effects(r *runner) {
 		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
 	r.goTest("-count=1", "-timeout", "1h", "-tags", "oracle", "-run", "^TestHarmless$", "./internal/test/effects",
 		"-args", "-lines", harmless, "-seed", fmt.Sprint(r.seed))
+	if r.long {
+		r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestUses", "./internal/test/effects",
+			"-args", "-uses", "200000", "-seed", fmt.Sprint(r.seed))
+	}
 }
 
 // within runs generated command lines that are allowed within walls, with real programs

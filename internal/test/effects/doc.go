@@ -9,4 +9,9 @@
 // are around them, whatever they do, and looks from outside whether anything got out:
 //
 //	go test -tags oracle ./internal/test/effects -run Within -args -within 1000 -seed 1
+//
+// TestUses gives what the catalogue knows something hostile, and runs what is allowed
+// without walls:
+//
+//	go test -tags oracle ./internal/test/effects -run Uses -args -uses 1000 -seed 1
 package effects
