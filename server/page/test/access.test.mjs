@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { axeFaults, scenario } from "./browser.mjs";
 import { scene } from "./scene.mjs";
+import { until } from "./world.mjs";
 
 const views = ["/inbox", "/sessions", "/history", "/rules", "/devices"];
 /** schemes has the widths at which a page is looked at: dark it has other colours, not other places. */
@@ -50,9 +51,14 @@ for (const colorScheme of Object.keys(schemes)) {
     await page.go("/history/recordings");
     await main.getByRole("link", { name: /builder/ }).waitFor();
     await look("the recordings");
-    await main.getByRole("link", { name: /builder/ }).click();
-    await main.getByRole("link", { name: /Asked/ }).first().click();
-    await page.says("git version", page.role("region", "The recorded screen"));
+    const screen = page.role("region", "The recorded screen");
+    await until("the recording has what was written", async () => { // a replay has what was there when it was opened
+      await page.go("/history/recordings");
+      await main.getByRole("link", { name: /builder/ }).click();
+      await main.getByRole("link", { name: /Asked/ }).first().click();
+      await screen.waitFor();
+      return screen.getByText("git version").first().waitFor({ timeout: 3_000 }).then(() => true, () => false);
+    });
     await look("a replay");
     await page.go("/rules?rule=Bash(npm install:*)&as=allow");
     await page.says(/unchanged\./);
