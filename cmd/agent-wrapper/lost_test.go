@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -63,6 +64,14 @@ func verified(t *testing.T, cmd *exec.Cmd, audit string) {
 	}
 }
 
+// closePipe closes the end of a pipe that is read, while no program is being started: until it
+// runs, it has a copy of its own.
+func closePipe(end io.Closer) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	end.Close()
+}
+
 // TestLostOutput: a run whose standard output fails, from the start or when its
 // reader exits, ends with a message and runs nothing more.
 func TestLostOutput(t *testing.T) {
@@ -103,7 +112,7 @@ func TestLostOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Stdout = w
-		r.Close()
+		closePipe(r)
 		err = cmd.Start()
 		w.Close()
 		if err != nil {
@@ -123,7 +132,7 @@ func TestLostOutput(t *testing.T) {
 		}
 		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), `"tool_result"`); {
 		}
-		out.Close()
+		closePipe(out)
 		open()
 		lost(t, cmd, complaints, audit, 1)
 	})
@@ -138,7 +147,7 @@ func TestLostAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Close()
+		closePipe(r)
 		defer w.Close()
 		cmd.Stdout = w
 		cmd.Run()
