@@ -21,8 +21,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // pretendBoard is a terminal for the tests. Like a real one, it drops what is
@@ -163,7 +162,7 @@ unlisted = "ask"
 		panic(err)
 	}
 	pol.Guarded = []string{"/proj/agent-wrapper.toml"}
-	return &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
+	return &permission.Evaluator{Policy: pol, Session: session, Env: workspace.Fake{}}
 }
 
 // command returns the question about a command.
@@ -172,21 +171,6 @@ func command(text string) permission.Request {
 	use.Input, _ = json.Marshal(map[string]string{"command": text})
 	return ask(use)
 }
-
-// calm is a file system without links in which nothing exists below any
-// directory.
-type calm struct{}
-
-func (calm) Resolve(path string) (string, bool)                              { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
-func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
-func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
-func (calm) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
-
-func (calm) Ignored(string) bool    { return false }
-func (calm) Unkept(shell.Word) bool { return false }
-
-func (calm) Entry(string) (exists, own bool) { return false, false }
 
 // typed runs one question to its end while the keys are typed one by one, each
 // after the time of grace.

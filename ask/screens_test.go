@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // projectPolicy is that of a web project: what is usual is allowed, what leaves the
@@ -93,7 +94,7 @@ func asksPerson(t *testing.T, i int, columns, rows int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
+	v := &permission.Evaluator{Policy: pol, Session: session, Env: workspace.Fake{}}
 	input, err := json.Marshal(tt.input)
 	if err != nil {
 		t.Fatal(err)

@@ -62,8 +62,8 @@ func (h head) position() (position, error) {
 	return text.position, nil
 }
 
-// claim makes the file without a text, before the first entry is written: of a record whose
-// writer was killed then there is an entry, and a head without a text.
+// claim creates the file empty before the first entry is written, so that a writer that is
+// killed between the two leaves an empty head, not none.
 func (h head) claim() error {
 	return h.locked(func() error {
 		f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE, 0o600)

@@ -19,26 +19,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 var (
 	anna = approval.Principal{Role: approval.Person, Name: "anna"}
 	ben  = approval.Principal{Role: approval.Person, Name: "ben"}
 )
-
-// calm is a file system without links in which nothing exists.
-type calm struct{}
-
-func (calm) Resolve(path string) (string, bool)                              { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
-func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
-func (calm) Entry(string) (exists, own bool)                                 { return false, false }
-func (calm) Ignored(string) bool                                             { return false }
-func (calm) Unkept(shell.Word) bool                                          { return false }
-func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
-func (calm) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
 
 // about returns the question about a tool use.
 func about(t *testing.T, tool, input string) permission.Request {
@@ -52,7 +39,7 @@ func about(t *testing.T, tool, input string) permission.Request {
 		t.Fatal(err)
 	}
 	session.Now = time.Now
-	v := &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
+	v := &permission.Evaluator{Policy: pol, Session: session, Env: workspace.Fake{}}
 	return v.Request(permission.ToolUse{ID: "toolu_1", Tool: tool, Input: json.RawMessage(input), Dir: "/proj", Session: "s"})
 }
 

@@ -19,9 +19,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	catalog "github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // evaluator returns an evaluator under a policy that asks about some commands.
@@ -38,20 +37,8 @@ ask = ["Bash(npm install:*)", "Bash(git push:*)", "Bash(rm:*)", "Edit"]
 		panic(err)
 	}
 	session.Now = time.Now
-	return &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
+	return &permission.Evaluator{Policy: pol, Session: session, Env: workspace.Fake{}}
 }
-
-// calm is a file system without links in which nothing exists below any directory.
-type calm struct{}
-
-func (calm) Resolve(path string) (string, bool)                              { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
-func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
-func (calm) Entry(string) (exists, own bool)                                 { return false, false }
-func (calm) Ignored(string) bool                                             { return false }
-func (calm) Unkept(shell.Word) bool                                          { return false }
-func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
-func (calm) Hosts(*catalog.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
 
 // about returns the question about a tool use.
 func about(tool, id, input string) permission.Request {

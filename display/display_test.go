@@ -12,8 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // house is the policy of most tests.
@@ -38,24 +37,9 @@ func decided(t testing.TB, text string, use permission.ToolUse) Source {
 	if use.Dir == "" {
 		use.Dir = "/home/dev/proj"
 	}
-	d := permission.Evaluate(pol, session, &use, calm{}, nil)
+	d := permission.Evaluate(pol, session, &use, workspace.Fake{}, nil)
 	return Source{Request: permission.Request{Use: use, Decision: d}, Choices: choices(d)}
 }
-
-// calm is a file system without links in which nothing exists below any
-// directory.
-type calm struct{}
-
-func (calm) Resolve(path string) (string, bool)                              { return path, true }
-func (calm) Below(string, *patterns.Rule, bool) bool                         { return false }
-func (calm) Links(string, int) ([]string, bool)                              { return nil, true }
-func (calm) Settings(string) ([]shell.Setting, bool)                         { return nil, true }
-func (calm) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) { return nil, true }
-
-func (calm) Ignored(string) bool    { return false }
-func (calm) Unkept(shell.Word) bool { return false }
-
-func (calm) Entry(string) (exists, own bool) { return false, false }
 
 // choices returns the choices of a terminal, with one rung.
 func choices(d permission.Decision) []Choice {

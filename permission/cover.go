@@ -54,9 +54,9 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 	return e.coverLocal(set, i)
 }
 
-// ofProject reports whether what a command does is decided by files of the project. A rule of
-// the policy that has its words was written without knowing them; an answer to the question,
-// which names them, was not.
+// ofProject reports whether files of the project decide what a command does. Whoever wrote a
+// rule of the policy did not know those files. A person who answered the question did: it
+// names them.
 func (a *action) ofProject() bool {
 	return a.sub.Kind == patterns.RunCommand && a.does.Why.Cause.OfProject()
 }

@@ -582,7 +582,7 @@ var causes = [noCause]causeRow{
 	causeObeysVariable:     {"the variable %s may change what the program does", ""},
 	causeMayBeOption:       {"an argument of %s is known only when it runs, and may be an option", "write the names out: list them with a separate command first"},
 	causeMayBeListed:       {"the argument %s is known only when it runs, and may be an option", "write the names out: list them with a separate command first"},
-	causeVeryWords:         {"option %s of %s needs a rule that contains it", ""},
+	causeVeryWords:         {"%s of %s needs a rule that contains it", ""},
 	causeSends:             {"option %s of %s sends a file to a host", ""},
 	causeMaySend:           {"option %s of %s may send a file to a host", ""},
 	causeItemSends:         {"%s of %s may send a file to a host", ""},

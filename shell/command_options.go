@@ -53,7 +53,7 @@ func (e *effector) optionFlags(a Arg) {
 		e.dirs, e.moved = beneath(e.dirs, a.Value), true
 	case program.EffUnproven, program.EffSystem:
 		e.frame.Exact = true
-		e.unproven(causeVeryWords, a.Option.Names[0], e.prog.Name)
+		e.unproven(causeVeryWords, "option "+a.Option.Names[0], e.prog.Name)
 	case program.EffSend:
 		e.frame.Exact = true
 		e.unproven(causeSends, a.Option.Names[0], e.prog.Name)

@@ -22,7 +22,7 @@ func (e *effector) curl() {
 			e.curlScheme(a.Value, urls)
 		case "--proto-redir":
 			if !a.Value.Known() || slices.ContainsFunc(strings.Split(a.Value.Text, ","), addsScheme) {
-				e.unprovenLate(causeVeryWords, "--proto-redir", "curl")
+				e.unprovenLate(causeVeryWords, "option --proto-redir", "curl")
 			}
 		case "-F", "--form", "--variable":
 			e.curlFiles(a)
@@ -42,7 +42,7 @@ func (e *effector) curlScheme(scheme Word, urls []Word) {
 	if scheme.Known() && isHTTP(scheme.Text) {
 		return
 	}
-	e.unprovenLate(causeVeryWords, "--proto-default", "curl")
+	e.unprovenLate(causeVeryWords, "option --proto-default", "curl")
 	for _, url := range urls {
 		if !strings.Contains(url.Text, "://") {
 			e.fileURL(joinText(Word{Text: "file://", Pos: url.Pos, End: url.End}, url))

@@ -33,7 +33,7 @@ func (e *effector) codegen(setting Word) {
 	case key == "incremental" || key == "profile-generate":
 		e.write(file, NeedCover, false, "option -C "+key+" of rustc")
 	case !codegens.has(key) || setting.holeAt(0):
-		e.unprovenLate(causeVeryWords, "-C "+key, "rustc")
+		e.unprovenLate(causeVeryWords, "option -C "+key, "rustc")
 	}
 }
 

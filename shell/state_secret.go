@@ -33,9 +33,9 @@ func (w *walker) shows(index int) {
 	}
 }
 
-// secretGiven adds an opaque spot for a secret given to a variable that means something to the shell or to programs,
-// which print it in what it is for or in a complaint. One that is called a secret itself
-// is expected to get one.
+// secretGiven adds an opaque spot for a secret given to a variable that the shell or a
+// program reads, and may print. A variable whose own name says that it holds a secret may
+// get one.
 func (w *walker) secretGiven(name string, parent int) {
 	if w.unit.dialect.effectOf(name) != varUnlisted && !mask.IsSecretVariable(name) {
 		w.opaque(parent, MayRead, causeSecretShown, name)

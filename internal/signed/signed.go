@@ -2,8 +2,8 @@
 // a secret on the way.
 //
 // The secret of a credential makes a key pair of Ed25519. The client signs each request;
-// the server has the public half, and gives it to nobody. So whoever knows it is the
-// server: it proves that first, when the client says hello, and in every answer.
+// the server has the public half, and gives it to nobody, so that only the server can know
+// it. It proves that it does when the client says hello, and in every answer.
 package signed
 
 import (
@@ -46,7 +46,7 @@ type (
 // Public is the half of a key that the server keeps.
 type Public = [ed25519.PublicKeySize]byte
 
-// Key is that of a credential.
+// Key is the signing key of a credential.
 type Key struct {
 	ID      string
 	private ed25519.PrivateKey
