@@ -89,7 +89,7 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 		return No
 	case r.bare:
 		return yesIf(r.list == Allow || sub.Kind == RunCommand || sub.Kind == Hidden)
-	case r.list == Allow && !r.runsHere(sub):
+	case r.list == Allow && (!r.runsHere(sub) || !r.namesScript(sub, q)):
 		return No
 	case r.list == Allow:
 		return r.command.allows(sub, q, r.place.Workspace)

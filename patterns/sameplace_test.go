@@ -1,6 +1,57 @@
 package patterns
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// trusted is a directory of trusted files.
+type trusted string
+
+func (dir trusted) Trusted(file string) bool { return isBelow(file, string(dir)) }
+
+// TestStarsOfInterpreters checks that the file name in a rule such as "python *.py *" is that
+// of a program file of the workspace or of a program's settings, and not any word of a line
+// that ends so.
+func TestStarsOfInterpreters(t *testing.T) {
+	t.Parallel()
+	q := Query{Files: trusted(here.Home + "/.claude")}
+	for _, test := range []struct {
+		rule string
+		want Match
+		line string
+	}{
+		{"Bash(python *.py *)", Yes, "python a.py | python bin/test a/b.py | python a.py x | python ./scripts/a.py x y.py | python -u a.py | python -W ignore scripts/a.py x | python -X dev a.py | cd sub && python ../scripts/a.py | cd sub && python a.py | python " + here.Workspace + "/a.py | python -m venv a.py | python ~/.claude/skills/x/a.py y"},
+		{"Bash(python *.py *)", No, "python -m twine upload a.py b | python -mtwine upload a.py | python -um twine upload a.py | python -m twine.__main__ upload a.py | python -c 1 a.py | python - a.py | python /tmp/x y.py | python /tmp/x.py y | python -u /tmp/x.py | python ../x.py | cd /tmp && python x.py | cd /tmp && python -u x.py | python $x.py | python /tmp/../etc/x.py | python ~/Downloads/a.py | python ~/.claude/../x.py | python /tmp/*.py"},
+		// modules
+		{"Bash(python *.py *)", Yes, "python -m pylint --rcfile=x a.py | python -m pytest a/test_b.py | python -m mypy a.py | python -m unittest a.py | python -m py_compile a.py | python -m black a.py b.py | python -m pyflakes a.py | python -m cProfile a.py x | python -m cProfile -s time a.py | python -m pdb a.py | python -m coverage run a.py | python -m coverage run -m pytest a.py | python -m coverage run --rcfile=./x a.py"},
+		{"Bash(python *.py *)", No, "python -m pip install a.py | python -m pip download evil a.py | python -m http.server a.py | python -m x a.py | python -m cProfile /tmp/a.py | python -m cProfile -m twine upload a.py | python -m pdb -c 1 a.py | python -m coverage run -m twine upload a.py | python -m coverage run /tmp/a.py | python -m coverage run --rcfile=/tmp/x a.py | python -m runpy twine upload a.py | python -m memray run -m twine upload a.py | python -m pylint --init-hook=1 a.py | python -m pylint --rcfile=/tmp/x a.py | python -m ipython a.py | python -m $m a.py | python -m timeit 1 a.py | python -m pip.__main__ install a.py | python -m coverage run -m coverage run -m coverage run -m coverage run a.py"},
+		{"Bash(python -u *.py)", No, "python -u -m twine upload a.py | python -u /tmp/a.py"},
+		{"Bash(python * *.py)", No, "python -m twine a.py | python /tmp/x a.py"},
+		{"Bash(node *.js *)", Yes, "node a.js | node --test a.test.js | node -r dotenv/config a.js | node --import ./hook.js a.js x"},
+		{"Bash(node *.js *)", No, "node -e 1 a.js | node -p 1 a.js | node /tmp/x.js y | node -r /tmp/x.js a.js | node --import /tmp/x.js a.js | node --require=/tmp/x.js a.js"},
+		{"Bash(ruby *.rb *)", No, "ruby -e 1 a.rb | ruby /tmp/a.rb | ruby -r/tmp/x a.rb"},
+		{"Bash(php *.php *)", No, "php -r 1 a.php"},
+		{"Bash(bash *.sh *)", No, "bash /tmp/a.sh"},
+		{"Bash(deno run *.ts)", No, "deno run /tmp/a.ts"},
+		{"Bash(coverage run *.py)", No, "coverage run -m twine upload a.py | coverage run /tmp/a.py"},
+		// rules that name no file, the place or the module
+		{"Bash(python *)", Yes, "python -m twine upload a.py | python /tmp/x.py"},
+		{"Bash(python:*)", Yes, "python -m twine upload a.py"},
+		{"Bash(python /tmp/*.py *)", Yes, "python /tmp/x.py y"},
+		{"Bash(python -m twine *.py)", Yes, "python -m twine a.py"},
+		{"Bash(python -m * upload *.py)", Yes, "python -m twine upload a.py"},
+		{"Bash(python /tmp/a.py *.x)", Yes, "python /tmp/a.py b.x"},
+	} {
+		for line := range strings.SplitSeq(test.line, " | ") {
+			subs := slices.DeleteFunc(commands(line), func(sub *Subject) bool { return sub.Command.Words[0].Text == "cd" })
+			if m := rule(t, test.rule, Allow).match(subs[0], q); m != test.want {
+				t.Errorf("allow %s on %q: %v, want %v", test.rule, line, m, test.want)
+			}
+		}
+	}
+}
 
 // TestAllowCoversTheSameFile checks that an allow rule covers the file that it names by any
 // path to it, and nothing else.

@@ -137,6 +137,11 @@ func (p Place) For(s Source) Place {
 	return p
 }
 
+// Files tells which files outside the workspace are trusted as those in it are.
+type Files interface {
+	Trusted(file string) bool // by its clean absolute path
+}
+
 // Query restricts the rules that Set.Match considers.
 type Query struct {
 	// Specific excludes bare rules (Bash, Bash(*), *), and Bare all others.
@@ -147,4 +152,7 @@ type Query struct {
 	Reach int
 	// Named selects rules that spell out all of these paths.
 	Named []Named
+	// Files tells of the files outside the workspace which of them an interpreter may be
+	// given where a rule stands for any program file. nil: none.
+	Files Files
 }

@@ -35,7 +35,7 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 		return nil
 	}
 	a := &e.acts[i]
-	q.Reach = a.reach()
+	q.Reach, q.Files = a.reach(), e
 	if a.secret {
 		q = a.naming(q)
 	}
@@ -52,6 +52,26 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 		return e.coverWith(set, a.parent, q)
 	}
 	return e.coverLocal(set, i)
+}
+
+// Trusted implements patterns.Files: the settings of programs, which nobody writes unasked,
+// and what the session has made or may write.
+func (e *evaluation) Trusted(file string) bool {
+	place := &e.know.Place
+	for _, home := range [...]string{place.Home, place.RealHome} {
+		if rest, ok := strings.CutPrefix(file, home+"/"); ok && home != "" && belowSettings(rest) {
+			return true
+		}
+	}
+	switch dir := e.know.scratch.privateDir(); {
+	case e.know.scratch == nil || e.env == nil:
+		return false
+	case dir != "" && within(file, dir):
+		return true
+	}
+	entry := e.know.scratch.entry(file)
+	_, own := e.env.Entry(entry)
+	return own && slices.Contains(e.know.scratch.made, entry)
 }
 
 // ofProject reports whether files of the project decide what a command does. Whoever wrote a

@@ -102,6 +102,15 @@ var (
 	settingsNames  = namesOf(settingsPaths)
 )
 
+// belowSettings reports whether a file, by its path below the home directory, lies at or
+// below a protected path.
+func belowSettings(name string) bool {
+	cut := strings.Split(lower(name), "/")
+	return slices.ContainsFunc(protectedNames()[cut[0]], func(at []string) bool {
+		return len(cut) >= len(at) && slices.Equal(at, cut[:len(at)])
+	})
+}
+
 // policyFile is the name of the policy file in the workspace.
 const policyFile = "agent-wrapper.toml"
 

@@ -187,3 +187,17 @@ func TestScratchOfAnApprovedUse(t *testing.T) {
 		t.Errorf("%v: %s", res.Behavior, res.Reason)
 	}
 }
+
+// TestStarsOfScratch: a rule for any program file covers one that the session has made, or that
+// belongs to a program's settings, and none that others may have written.
+func TestStarsOfScratch(t *testing.T) {
+	for text, want := range map[string]Behavior{
+		"python /tmp/mine/x.py y": Allow, "python " + private + "/x.py": Allow, "python ~/.claude/skills/x.py": Allow, "python -m mypy /tmp/mine/x.py": Allow,
+		"python /tmp/old/x.py": Ask, "python /tmp/theirs/x.py": Ask, "python /tmp/new.py": Ask, "python ~/x.py": Ask, "python ~/.claude/../x.py": Ask, "python /tmp/mine/../x.py": Ask,
+		"python -m twine upload x.py": Ask,
+	} {
+		if d := inScratch(t, spec{allow: "Bash(python *.py *)", unlisted: byMode, risk: true}, said(text)); d.Behavior != want {
+			t.Errorf("%s: %v %s", text, d.Behavior, d.Reason)
+		}
+	}
+}

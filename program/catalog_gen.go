@@ -531,4164 +531,4162 @@ func find(name string) *Program {
 		return &programs[260]
 	case "pdb":
 		return &programs[261]
-	case "runpy":
-		return &programs[262]
 	case "doctest":
-		return &programs[263]
+		return &programs[262]
 	case "viztracer":
-		return &programs[264]
+		return &programs[263]
 	case "kernprof":
-		return &programs[265]
+		return &programs[264]
 	case "memray":
-		return &programs[266]
+		return &programs[265]
 	case "scalene":
-		return &programs[267]
+		return &programs[266]
 	case "pyinstrument":
-		return &programs[268]
+		return &programs[267]
 	case "py-spy":
-		return &programs[269]
+		return &programs[268]
 	case "debugpy":
-		return &programs[270]
+		return &programs[269]
 	case "ipdb":
-		return &programs[271]
+		return &programs[270]
 	case "caffeinate":
-		return &programs[272]
+		return &programs[271]
 	case "caller":
-		return &programs[273]
+		return &programs[272]
 	case "capsh":
-		return &programs[274]
+		return &programs[273]
 	case "cargo":
-		return &programs[275]
+		return &programs[274]
 	case "cat":
-		return &programs[276]
+		return &programs[275]
 	case "catchsegv":
-		return &programs[277]
+		return &programs[276]
 	case "eatmydata":
-		return &programs[278]
+		return &programs[277]
 	case "unbuffer":
-		return &programs[279]
+		return &programs[278]
 	case "noglob":
-		return &programs[280]
+		return &programs[279]
 	case "nocorrect":
-		return &programs[281]
+		return &programs[280]
 	case "chronic":
-		return &programs[282]
+		return &programs[281]
 	case "ifne":
-		return &programs[283]
+		return &programs[282]
 	case "tini":
-		return &programs[284]
+		return &programs[283]
 	case "dumb-init":
-		return &programs[285]
+		return &programs[284]
 	case "with-contenv":
-		return &programs[286]
+		return &programs[285]
 	case "cd":
-		return &programs[287]
+		return &programs[286]
 	case "cdk":
-		return &programs[288]
+		return &programs[287]
 	case "cdktf":
-		return &programs[289]
+		return &programs[288]
 	case "ceph":
-		return &programs[290]
+		return &programs[289]
 	case "cgdb":
-		return &programs[291]
+		return &programs[290]
 	case "pwndbg":
-		return &programs[292]
+		return &programs[291]
 	case "gdb-multiarch":
-		return &programs[293]
+		return &programs[292]
 	case "cgexec":
-		return &programs[294]
+		return &programs[293]
 	case "chattr":
-		return &programs[295]
+		return &programs[294]
 	case "setfacl":
-		return &programs[296]
+		return &programs[295]
 	case "chcon":
-		return &programs[297]
+		return &programs[296]
 	case "chdir":
-		return &programs[298]
+		return &programs[297]
 	case "check-manifest":
-		return &programs[299]
+		return &programs[298]
 	case "chg":
-		return &programs[300]
+		return &programs[299]
 	case "chgrp":
-		return &programs[301]
+		return &programs[300]
 	case "chmod":
-		return &programs[302]
+		return &programs[301]
 	case "chown":
-		return &programs[303]
+		return &programs[302]
 	case "chpst":
-		return &programs[304]
+		return &programs[303]
 	case "chronyc":
-		return &programs[305]
+		return &programs[304]
 	case "chroot":
-		return &programs[306]
+		return &programs[305]
 	case "chrt":
-		return &programs[307]
+		return &programs[306]
 	case "cksum":
-		return &programs[308]
+		return &programs[307]
 	case "sum":
-		return &programs[309]
+		return &programs[308]
 	case "clang-format":
-		return &programs[310]
+		return &programs[309]
 	case "clang-format-14":
-		return &programs[311]
+		return &programs[310]
 	case "clang-format-15":
-		return &programs[312]
+		return &programs[311]
 	case "clang-format-16":
-		return &programs[313]
+		return &programs[312]
 	case "clang-format-17":
-		return &programs[314]
+		return &programs[313]
 	case "clang-format-18":
-		return &programs[315]
+		return &programs[314]
 	case "clear":
-		return &programs[316]
+		return &programs[315]
 	case "cloc":
-		return &programs[317]
+		return &programs[316]
 	case "cmake":
-		return &programs[318]
+		return &programs[317]
 	case "cmp":
-		return &programs[319]
+		return &programs[318]
 	case "cnpm":
-		return &programs[320]
+		return &programs[319]
 	case "tnpm":
-		return &programs[321]
+		return &programs[320]
 	case "code":
-		return &programs[322]
+		return &programs[321]
 	case "codesign":
-		return &programs[323]
+		return &programs[322]
 	case "codespell":
-		return &programs[324]
+		return &programs[323]
 	case "colordiff":
-		return &programs[325]
+		return &programs[324]
 	case "gdiff":
-		return &programs[326]
+		return &programs[325]
 	case "colrm":
-		return &programs[327]
+		return &programs[326]
 	case "column":
-		return &programs[328]
+		return &programs[327]
 	case "comm":
-		return &programs[329]
+		return &programs[328]
 	case "command":
-		return &programs[330]
+		return &programs[329]
 	case "command-not-found":
-		return &programs[331]
+		return &programs[330]
 	case "compgen":
-		return &programs[332]
+		return &programs[331]
 	case "complete":
-		return &programs[333]
+		return &programs[332]
 	case "compopt":
-		return &programs[334]
+		return &programs[333]
 	case "composer":
-		return &programs[335]
+		return &programs[334]
 	case "composer.phar":
-		return &programs[336]
+		return &programs[335]
 	case "concurrently":
-		return &programs[337]
+		return &programs[336]
 	case "conda":
-		return &programs[338]
+		return &programs[337]
 	case "mamba":
-		return &programs[339]
+		return &programs[338]
 	case "consul":
-		return &programs[340]
+		return &programs[339]
 	case "convert":
-		return &programs[341]
+		return &programs[340]
 	case "magick":
-		return &programs[342]
+		return &programs[341]
 	case "mogrify":
-		return &programs[343]
+		return &programs[342]
 	case "composite":
-		return &programs[344]
+		return &programs[343]
 	case "montage":
-		return &programs[345]
+		return &programs[344]
 	case "compare":
-		return &programs[346]
+		return &programs[345]
 	case "gm":
-		return &programs[347]
+		return &programs[346]
 	case "vips":
-		return &programs[348]
+		return &programs[347]
 	case "cwebp":
-		return &programs[349]
+		return &programs[348]
 	case "dwebp":
-		return &programs[350]
+		return &programs[349]
 	case "pngquant":
-		return &programs[351]
+		return &programs[350]
 	case "optipng":
-		return &programs[352]
+		return &programs[351]
 	case "jpegoptim":
-		return &programs[353]
+		return &programs[352]
 	case "rsvg-convert":
-		return &programs[354]
+		return &programs[353]
 	case "inkscape":
-		return &programs[355]
+		return &programs[354]
 	case "gs":
-		return &programs[356]
+		return &programs[355]
 	case "pdftk":
-		return &programs[357]
+		return &programs[356]
 	case "qpdf":
-		return &programs[358]
+		return &programs[357]
 	case "pdfunite":
-		return &programs[359]
+		return &programs[358]
 	case "wkhtmltopdf":
-		return &programs[360]
+		return &programs[359]
 	case "exiftool":
-		return &programs[361]
+		return &programs[360]
 	case "sox":
-		return &programs[362]
+		return &programs[361]
 	case "lame":
-		return &programs[363]
+		return &programs[362]
 	case "flac":
-		return &programs[364]
+		return &programs[363]
 	case "opusenc":
-		return &programs[365]
+		return &programs[364]
 	case "potrace":
-		return &programs[366]
+		return &programs[365]
 	case "plantuml":
-		return &programs[367]
+		return &programs[366]
 	case "mmdc":
-		return &programs[368]
+		return &programs[367]
 	case "d2":
-		return &programs[369]
+		return &programs[368]
 	case "pdflatex":
-		return &programs[370]
+		return &programs[369]
 	case "xelatex":
-		return &programs[371]
+		return &programs[370]
 	case "lualatex":
-		return &programs[372]
+		return &programs[371]
 	case "latex":
-		return &programs[373]
+		return &programs[372]
 	case "tex":
-		return &programs[374]
+		return &programs[373]
 	case "bibtex":
-		return &programs[375]
+		return &programs[374]
 	case "biber":
-		return &programs[376]
+		return &programs[375]
 	case "makeindex":
-		return &programs[377]
+		return &programs[376]
 	case "tectonic":
-		return &programs[378]
+		return &programs[377]
 	case "typst":
-		return &programs[379]
+		return &programs[378]
 	case "asciidoctor":
-		return &programs[380]
+		return &programs[379]
 	case "asciidoc":
-		return &programs[381]
+		return &programs[380]
 	case "groff":
-		return &programs[382]
+		return &programs[381]
 	case "troff":
-		return &programs[383]
+		return &programs[382]
 	case "nroff":
-		return &programs[384]
+		return &programs[383]
 	case "soffice":
-		return &programs[385]
+		return &programs[384]
 	case "libreoffice":
-		return &programs[386]
+		return &programs[385]
 	case "unoconv":
-		return &programs[387]
+		return &programs[386]
 	case "calibre":
-		return &programs[388]
+		return &programs[387]
 	case "ebook-convert":
-		return &programs[389]
+		return &programs[388]
 	case "antiword":
-		return &programs[390]
+		return &programs[389]
 	case "catdoc":
-		return &programs[391]
+		return &programs[390]
 	case "docx2txt":
-		return &programs[392]
+		return &programs[391]
 	case "xlsx2csv":
-		return &programs[393]
+		return &programs[392]
 	case "csvtool":
-		return &programs[394]
+		return &programs[393]
 	case "openscad":
-		return &programs[395]
+		return &programs[394]
 	case "blender":
-		return &programs[396]
+		return &programs[395]
 	case "stl2gcode":
-		return &programs[397]
+		return &programs[396]
 	case "coredumpctl":
-		return &programs[398]
+		return &programs[397]
 	case "corepack":
-		return &programs[399]
+		return &programs[398]
 	case "corosync-cfgtool":
-		return &programs[400]
+		return &programs[399]
 	case "coverage":
-		return &programs[401]
+		return &programs[400]
 	case "cowsay":
-		return &programs[402]
+		return &programs[401]
 	case "cowthink":
-		return &programs[403]
+		return &programs[402]
 	case "cp":
-		return &programs[404]
+		return &programs[403]
 	case "cpack":
-		return &programs[405]
+		return &programs[404]
 	case "cpio":
-		return &programs[406]
+		return &programs[405]
 	case "cpp":
-		return &programs[407]
+		return &programs[406]
 	case "cppcheck":
-		return &programs[408]
+		return &programs[407]
 	case "cqlsh":
-		return &programs[409]
+		return &programs[408]
 	case "clickhouse-client":
-		return &programs[410]
+		return &programs[409]
 	case "crane":
-		return &programs[411]
+		return &programs[410]
 	case "crictl":
-		return &programs[412]
+		return &programs[411]
 	case "crontab":
-		return &programs[413]
+		return &programs[412]
 	case "cross-env":
-		return &programs[414]
+		return &programs[413]
 	case "cross-env-shell":
-		return &programs[415]
+		return &programs[414]
 	case "cryptsetup":
-		return &programs[416]
+		return &programs[415]
 	case "csh":
-		return &programs[417]
+		return &programs[416]
 	case "tcsh":
-		return &programs[418]
+		return &programs[417]
 	case "csplit":
-		return &programs[419]
+		return &programs[418]
 	case "ctags":
-		return &programs[420]
+		return &programs[419]
 	case "universal-ctags":
-		return &programs[421]
+		return &programs[420]
 	case "ctags-universal":
-		return &programs[422]
+		return &programs[421]
 	case "exuberant-ctags":
-		return &programs[423]
+		return &programs[422]
 	case "ctags-exuberant":
-		return &programs[424]
+		return &programs[423]
 	case "ctest":
-		return &programs[425]
+		return &programs[424]
 	case "curl":
-		return &programs[426]
+		return &programs[425]
 	case "cut":
-		return &programs[427]
+		return &programs[426]
 	case "cypress":
-		return &programs[428]
+		return &programs[427]
 	case "date":
-		return &programs[429]
+		return &programs[428]
 	case "dbus-launch":
-		return &programs[430]
+		return &programs[429]
 	case "dbus-run-session":
-		return &programs[431]
+		return &programs[430]
 	case "dc":
-		return &programs[432]
+		return &programs[431]
 	case "dc3dd":
-		return &programs[433]
+		return &programs[432]
 	case "dcfldd":
-		return &programs[434]
+		return &programs[433]
 	case "mkdosfs":
-		return &programs[435]
+		return &programs[434]
 	case "mkfs.bfs":
-		return &programs[436]
+		return &programs[435]
 	case "mkfs.cramfs":
-		return &programs[437]
+		return &programs[436]
 	case "mkfs.exfat":
-		return &programs[438]
+		return &programs[437]
 	case "mkfs.f2fs":
-		return &programs[439]
+		return &programs[438]
 	case "mkfs.jfs":
-		return &programs[440]
+		return &programs[439]
 	case "mkfs.minix":
-		return &programs[441]
+		return &programs[440]
 	case "mkfs.msdos":
-		return &programs[442]
+		return &programs[441]
 	case "mkfs.reiserfs":
-		return &programs[443]
+		return &programs[442]
 	case "mkntfs":
-		return &programs[444]
+		return &programs[443]
 	case "newfs":
-		return &programs[445]
+		return &programs[444]
 	case "dd":
-		return &programs[446]
+		return &programs[445]
 	case "declare":
-		return &programs[447]
+		return &programs[446]
 	case "typeset":
-		return &programs[448]
+		return &programs[447]
 	case "local":
-		return &programs[449]
+		return &programs[448]
 	case "readonly":
-		return &programs[450]
+		return &programs[449]
 	case "defaults":
-		return &programs[451]
+		return &programs[450]
 	case "delta":
-		return &programs[452]
+		return &programs[451]
 	case "delv":
-		return &programs[453]
+		return &programs[452]
 	case "deno":
-		return &programs[454]
+		return &programs[453]
 	case "depcheck":
-		return &programs[455]
+		return &programs[454]
 	case "df":
-		return &programs[456]
+		return &programs[455]
 	case "diff":
-		return &programs[457]
+		return &programs[456]
 	case "diff3":
-		return &programs[458]
+		return &programs[457]
 	case "diffstat":
-		return &programs[459]
+		return &programs[458]
 	case "difft":
-		return &programs[460]
+		return &programs[459]
 	case "difftastic":
-		return &programs[461]
+		return &programs[460]
 	case "diff-so-fancy":
-		return &programs[462]
+		return &programs[461]
 	case "icdiff":
-		return &programs[463]
+		return &programs[462]
 	case "sd":
-		return &programs[464]
+		return &programs[463]
 	case "choose":
-		return &programs[465]
+		return &programs[464]
 	case "gron":
-		return &programs[466]
+		return &programs[465]
 	case "fx":
-		return &programs[467]
+		return &programs[466]
 	case "jo":
-		return &programs[468]
+		return &programs[467]
 	case "jc":
-		return &programs[469]
+		return &programs[468]
 	case "dasel":
-		return &programs[470]
+		return &programs[469]
 	case "xsv":
-		return &programs[471]
+		return &programs[470]
 	case "qsv":
-		return &programs[472]
+		return &programs[471]
 	case "csvcut":
-		return &programs[473]
+		return &programs[472]
 	case "csvgrep":
-		return &programs[474]
+		return &programs[473]
 	case "csvlook":
-		return &programs[475]
+		return &programs[474]
 	case "in2csv":
-		return &programs[476]
+		return &programs[475]
 	case "mlr":
-		return &programs[477]
+		return &programs[476]
 	case "htmlq":
-		return &programs[478]
+		return &programs[477]
 	case "pup":
-		return &programs[479]
+		return &programs[478]
 	case "tomlq":
-		return &programs[480]
+		return &programs[479]
 	case "gum":
-		return &programs[481]
+		return &programs[480]
 	case "glow":
-		return &programs[482]
+		return &programs[481]
 	case "grex":
-		return &programs[483]
+		return &programs[482]
 	case "tldr":
-		return &programs[484]
+		return &programs[483]
 	case "shellspec":
-		return &programs[485]
+		return &programs[484]
 	case "actionlint":
-		return &programs[486]
+		return &programs[485]
 	case "act":
-		return &programs[487]
+		return &programs[486]
 	case "gitleaks":
-		return &programs[488]
+		return &programs[487]
 	case "trufflehog":
-		return &programs[489]
+		return &programs[488]
 	case "detect-secrets":
-		return &programs[490]
+		return &programs[489]
 	case "cscope":
-		return &programs[491]
+		return &programs[490]
 	case "comby":
-		return &programs[492]
+		return &programs[491]
 	case "jscodeshift":
-		return &programs[493]
+		return &programs[492]
 	case "claude":
-		return &programs[494]
+		return &programs[493]
 	case "codex":
-		return &programs[495]
+		return &programs[494]
 	case "gemini":
-		return &programs[496]
+		return &programs[495]
 	case "aider":
-		return &programs[497]
+		return &programs[496]
 	case "llm":
-		return &programs[498]
+		return &programs[497]
 	case "ollama":
-		return &programs[499]
+		return &programs[498]
 	case "goose":
-		return &programs[500]
+		return &programs[499]
 	case "opencode":
-		return &programs[501]
+		return &programs[500]
 	case "copilot":
-		return &programs[502]
+		return &programs[501]
 	case "lazygit":
-		return &programs[503]
+		return &programs[502]
 	case "gitui":
-		return &programs[504]
+		return &programs[503]
 	case "tig":
-		return &programs[505]
+		return &programs[504]
 	case "watchman":
-		return &programs[506]
+		return &programs[505]
 	case "dig":
-		return &programs[507]
+		return &programs[506]
 	case "dir":
-		return &programs[508]
+		return &programs[507]
 	case "dircolors":
-		return &programs[509]
+		return &programs[508]
 	case "direnv":
-		return &programs[510]
+		return &programs[509]
 	case "dirname":
-		return &programs[511]
+		return &programs[510]
 	case "dirs":
-		return &programs[512]
+		return &programs[511]
 	case "diskutil":
-		return &programs[513]
+		return &programs[512]
 	case "disown":
-		return &programs[514]
+		return &programs[513]
 	case "dlv":
-		return &programs[515]
+		return &programs[514]
 	case "dmesg":
-		return &programs[516]
+		return &programs[515]
 	case "dmidecode":
-		return &programs[517]
+		return &programs[516]
 	case "dmsetup":
-		return &programs[518]
+		return &programs[517]
 	case "dmypy":
-		return &programs[519]
+		return &programs[518]
 	case "dnf":
-		return &programs[520]
+		return &programs[519]
 	case "yum":
-		return &programs[521]
+		return &programs[520]
 	case "microdnf":
-		return &programs[522]
+		return &programs[521]
 	case "doas":
-		return &programs[523]
+		return &programs[522]
 	case "doc8":
-		return &programs[524]
+		return &programs[523]
 	case "docker":
-		return &programs[525]
+		return &programs[524]
 	case "podman":
-		return &programs[526]
+		return &programs[525]
 	case "nerdctl":
-		return &programs[527]
+		return &programs[526]
 	case "docker-compose":
-		return &programs[528]
+		return &programs[527]
 	case "doctl":
-		return &programs[529]
+		return &programs[528]
 	case "dos2unix":
-		return &programs[530]
+		return &programs[529]
 	case "unix2dos":
-		return &programs[531]
+		return &programs[530]
 	case "mac2unix":
-		return &programs[532]
+		return &programs[531]
 	case "dot":
-		return &programs[533]
+		return &programs[532]
 	case "neato":
-		return &programs[534]
+		return &programs[533]
 	case "twopi":
-		return &programs[535]
+		return &programs[534]
 	case "circo":
-		return &programs[536]
+		return &programs[535]
 	case "fdp":
-		return &programs[537]
+		return &programs[536]
 	case "sfdp":
-		return &programs[538]
+		return &programs[537]
 	case "patchwork":
-		return &programs[539]
+		return &programs[538]
 	case "osage":
-		return &programs[540]
+		return &programs[539]
 	case "dotenv":
-		return &programs[541]
+		return &programs[540]
 	case "dotnet":
-		return &programs[542]
+		return &programs[541]
 	case "dpkg":
-		return &programs[543]
+		return &programs[542]
 	case "dpkg-deb":
-		return &programs[544]
+		return &programs[543]
 	case "dpkg-query":
-		return &programs[545]
+		return &programs[544]
 	case "drill":
-		return &programs[546]
+		return &programs[545]
 	case "dropdb":
-		return &programs[547]
+		return &programs[546]
 	case "dropuser":
-		return &programs[548]
+		return &programs[547]
 	case "dscl":
-		return &programs[549]
+		return &programs[548]
 	case "dstat":
-		return &programs[550]
+		return &programs[549]
 	case "lsscsi":
-		return &programs[551]
+		return &programs[550]
 	case "lvdisplay":
-		return &programs[552]
+		return &programs[551]
 	case "mdls":
-		return &programs[553]
+		return &programs[552]
 	case "modinfo":
-		return &programs[554]
+		return &programs[553]
 	case "pvdisplay":
-		return &programs[555]
+		return &programs[554]
 	case "vgdisplay":
-		return &programs[556]
+		return &programs[555]
 	case "du":
-		return &programs[557]
+		return &programs[556]
 	case "duckdb":
-		return &programs[558]
+		return &programs[557]
 	case "dust":
-		return &programs[559]
+		return &programs[558]
 	case "duf":
-		return &programs[560]
+		return &programs[559]
 	case "procs":
-		return &programs[561]
+		return &programs[560]
 	case "dzdo":
-		return &programs[562]
+		return &programs[561]
 	case "echo":
-		return &programs[563]
+		return &programs[562]
 	case "ed":
-		return &programs[564]
+		return &programs[563]
 	case "red":
-		return &programs[565]
+		return &programs[564]
 	case "eksctl":
-		return &programs[566]
+		return &programs[565]
 	case "elfedit":
-		return &programs[567]
+		return &programs[566]
 	case "elixir":
-		return &programs[568]
+		return &programs[567]
 	case "iex":
-		return &programs[569]
+		return &programs[568]
 	case "emulate":
-		return &programs[570]
+		return &programs[569]
 	case "enable":
-		return &programs[571]
+		return &programs[570]
 	case "entr":
-		return &programs[572]
+		return &programs[571]
 	case "env":
-		return &programs[573]
+		return &programs[572]
 	case "envsubst":
-		return &programs[574]
+		return &programs[573]
 	case "erl":
-		return &programs[575]
+		return &programs[574]
 	case "esbuild":
-		return &programs[576]
+		return &programs[575]
 	case "eslint":
-		return &programs[577]
+		return &programs[576]
 	case "eslint_d":
-		return &programs[578]
+		return &programs[577]
 	case "xo":
-		return &programs[579]
+		return &programs[578]
 	case "standard":
-		return &programs[580]
+		return &programs[579]
 	case "semistandard":
-		return &programs[581]
+		return &programs[580]
 	case "ts-standard":
-		return &programs[582]
+		return &programs[581]
 	case "etcdctl":
-		return &programs[583]
+		return &programs[582]
 	case "ethtool":
-		return &programs[584]
+		return &programs[583]
 	case "eval":
-		return &programs[585]
+		return &programs[584]
 	case "exec":
-		return &programs[586]
+		return &programs[585]
 	case "exit":
-		return &programs[587]
+		return &programs[586]
 	case "return":
-		return &programs[588]
+		return &programs[587]
 	case "expand":
-		return &programs[589]
+		return &programs[588]
 	case "unexpand":
-		return &programs[590]
+		return &programs[589]
 	case "expect":
-		return &programs[591]
+		return &programs[590]
 	case "export":
-		return &programs[592]
+		return &programs[591]
 	case "expr":
-		return &programs[593]
+		return &programs[592]
 	case "eza":
-		return &programs[594]
+		return &programs[593]
 	case "exa":
-		return &programs[595]
+		return &programs[594]
 	case "fail2ban-client":
-		return &programs[596]
+		return &programs[595]
 	case "fakeroot":
-		return &programs[597]
+		return &programs[596]
 	case "faketime":
-		return &programs[598]
+		return &programs[597]
 	case "fc":
-		return &programs[599]
+		return &programs[598]
 	case "fc-list":
-		return &programs[600]
+		return &programs[599]
 	case "fc-match":
-		return &programs[601]
+		return &programs[600]
 	case "fd":
-		return &programs[602]
+		return &programs[601]
 	case "fdfind":
-		return &programs[603]
+		return &programs[602]
 	case "fdisk":
-		return &programs[604]
+		return &programs[603]
 	case "gdisk":
-		return &programs[605]
+		return &programs[604]
 	case "fetch":
-		return &programs[606]
+		return &programs[605]
 	case "ffmpeg":
-		return &programs[607]
+		return &programs[606]
 	case "ffplay":
-		return &programs[608]
+		return &programs[607]
 	case "ffprobe":
-		return &programs[609]
+		return &programs[608]
 	case "file":
-		return &programs[610]
+		return &programs[609]
 	case "finch":
-		return &programs[611]
+		return &programs[610]
 	case "find":
-		return &programs[612]
+		return &programs[611]
 	case "finger":
-		return &programs[613]
+		return &programs[612]
 	case "firejail":
-		return &programs[614]
+		return &programs[613]
 	case "firewall-cmd":
-		return &programs[615]
+		return &programs[614]
 	case "fish":
-		return &programs[616]
+		return &programs[615]
 	case "flake8":
-		return &programs[617]
+		return &programs[616]
 	case "flatpak":
-		return &programs[618]
+		return &programs[617]
 	case "flock":
-		return &programs[619]
+		return &programs[618]
 	case "flux":
-		return &programs[620]
+		return &programs[619]
 	case "fly":
-		return &programs[621]
+		return &programs[620]
 	case "flyctl":
-		return &programs[622]
+		return &programs[621]
 	case "fmt":
-		return &programs[623]
+		return &programs[622]
 	case "fnm":
-		return &programs[624]
+		return &programs[623]
 	case "n":
-		return &programs[625]
+		return &programs[624]
 	case "nodenv":
-		return &programs[626]
+		return &programs[625]
 	case "volta":
-		return &programs[627]
+		return &programs[626]
 	case "nvm":
-		return &programs[628]
+		return &programs[627]
 	case "nvs":
-		return &programs[629]
+		return &programs[628]
 	case "fold":
-		return &programs[630]
+		return &programs[629]
 	case "free":
-		return &programs[631]
+		return &programs[630]
 	case "vmstat":
-		return &programs[632]
+		return &programs[631]
 	case "iostat":
-		return &programs[633]
+		return &programs[632]
 	case "mpstat":
-		return &programs[634]
+		return &programs[633]
 	case "lscpu":
-		return &programs[635]
+		return &programs[634]
 	case "lsmem":
-		return &programs[636]
+		return &programs[635]
 	case "lsmod":
-		return &programs[637]
+		return &programs[636]
 	case "lsns":
-		return &programs[638]
+		return &programs[637]
 	case "lsipc":
-		return &programs[639]
+		return &programs[638]
 	case "lslocks":
-		return &programs[640]
+		return &programs[639]
 	case "numastat":
-		return &programs[641]
+		return &programs[640]
 	case "getfacl":
-		return &programs[642]
+		return &programs[641]
 	case "lsattr":
-		return &programs[643]
+		return &programs[642]
 	case "locale":
-		return &programs[644]
+		return &programs[643]
 	case "getcap":
-		return &programs[645]
+		return &programs[644]
 	case "cal":
-		return &programs[646]
+		return &programs[645]
 	case "pstree":
-		return &programs[647]
+		return &programs[646]
 	case "pidof":
-		return &programs[648]
+		return &programs[647]
 	case "pwdx":
-		return &programs[649]
+		return &programs[648]
 	case "lsfd":
-		return &programs[650]
+		return &programs[649]
 	case "findmnt":
-		return &programs[651]
+		return &programs[650]
 	case "mountpoint":
-		return &programs[652]
+		return &programs[651]
 	case "fswatch":
-		return &programs[653]
+		return &programs[652]
 	case "ftp":
-		return &programs[654]
+		return &programs[653]
 	case "fuser":
-		return &programs[655]
+		return &programs[654]
 	case "fusermount":
-		return &programs[656]
+		return &programs[655]
 	case "fusermount3":
-		return &programs[657]
+		return &programs[656]
 	case "xfs_growfs":
-		return &programs[658]
+		return &programs[657]
 	case "xfs_repair":
-		return &programs[659]
+		return &programs[658]
 	case "fstrim":
-		return &programs[660]
+		return &programs[659]
 	case "partprobe":
-		return &programs[661]
+		return &programs[660]
 	case "partx":
-		return &programs[662]
+		return &programs[661]
 	case "kpartx":
-		return &programs[663]
+		return &programs[662]
 	case "dumpe2fs":
-		return &programs[664]
+		return &programs[663]
 	case "debugfs":
-		return &programs[665]
+		return &programs[664]
 	case "e2label":
-		return &programs[666]
+		return &programs[665]
 	case "quota":
-		return &programs[667]
+		return &programs[666]
 	case "setquota":
-		return &programs[668]
+		return &programs[667]
 	case "setfattr":
-		return &programs[669]
+		return &programs[668]
 	case "chvt":
-		return &programs[670]
+		return &programs[669]
 	case "depmod":
-		return &programs[671]
+		return &programs[670]
 	case "efibootmgr":
-		return &programs[672]
+		return &programs[671]
 	case "grub-install":
-		return &programs[673]
+		return &programs[672]
 	case "update-grub":
-		return &programs[674]
+		return &programs[673]
 	case "update-initramfs":
-		return &programs[675]
+		return &programs[674]
 	case "dracut":
-		return &programs[676]
+		return &programs[675]
 	case "hwclock":
-		return &programs[677]
+		return &programs[676]
 	case "ip6tables":
-		return &programs[678]
+		return &programs[677]
 	case "iptables-restore":
-		return &programs[679]
+		return &programs[678]
 	case "tc":
-		return &programs[680]
+		return &programs[679]
 	case "brctl":
-		return &programs[681]
+		return &programs[680]
 	case "ifup":
-		return &programs[682]
+		return &programs[681]
 	case "ifdown":
-		return &programs[683]
+		return &programs[682]
 	case "wpa_cli":
-		return &programs[684]
+		return &programs[683]
 	case "rfkill":
-		return &programs[685]
+		return &programs[684]
 	case "dhclient":
-		return &programs[686]
+		return &programs[685]
 	case "bluetoothctl":
-		return &programs[687]
+		return &programs[686]
 	case "chage":
-		return &programs[688]
+		return &programs[687]
 	case "chfn":
-		return &programs[689]
+		return &programs[688]
 	case "vipw":
-		return &programs[690]
+		return &programs[689]
 	case "pwck":
-		return &programs[691]
+		return &programs[690]
 	case "setenforce":
-		return &programs[692]
+		return &programs[691]
 	case "semanage":
-		return &programs[693]
+		return &programs[692]
 	case "restorecon":
-		return &programs[694]
+		return &programs[693]
 	case "aa-enforce":
-		return &programs[695]
+		return &programs[694]
 	case "auditctl":
-		return &programs[696]
+		return &programs[695]
 	case "wall":
-		return &programs[697]
+		return &programs[696]
 	case "write":
-		return &programs[698]
+		return &programs[697]
 	case "mesg":
-		return &programs[699]
+		return &programs[698]
 	case "atrm":
-		return &programs[700]
+		return &programs[699]
 	case "atq":
-		return &programs[701]
+		return &programs[700]
 	case "locale-gen":
-		return &programs[702]
+		return &programs[701]
 	case "dpkg-reconfigure":
-		return &programs[703]
+		return &programs[702]
 	case "alternatives":
-		return &programs[704]
+		return &programs[703]
 	case "systemsetup":
-		return &programs[705]
+		return &programs[704]
 	case "pmset":
-		return &programs[706]
+		return &programs[705]
 	case "csrutil":
-		return &programs[707]
+		return &programs[706]
 	case "softwareupdate":
-		return &programs[708]
+		return &programs[707]
 	case "chkconfig":
-		return &programs[709]
+		return &programs[708]
 	case "rc-update":
-		return &programs[710]
+		return &programs[709]
 	case "update-rc.d":
-		return &programs[711]
+		return &programs[710]
 	case "sv":
-		return &programs[712]
+		return &programs[711]
 	case "runit":
-		return &programs[713]
+		return &programs[712]
 	case "s6-svc":
-		return &programs[714]
+		return &programs[713]
 	case "monit":
-		return &programs[715]
+		return &programs[714]
 	case "certbot":
-		return &programs[716]
+		return &programs[715]
 	case "acme.sh":
-		return &programs[717]
+		return &programs[716]
 	case "wg":
-		return &programs[718]
+		return &programs[717]
 	case "wg-quick":
-		return &programs[719]
+		return &programs[718]
 	case "openvpn":
-		return &programs[720]
+		return &programs[719]
 	case "ipsec":
-		return &programs[721]
+		return &programs[720]
 	case "tailscale":
-		return &programs[722]
+		return &programs[721]
 	case "zerotier-cli":
-		return &programs[723]
+		return &programs[722]
 	case "cloudflared":
-		return &programs[724]
+		return &programs[723]
 	case "dd_rescue":
-		return &programs[725]
+		return &programs[724]
 	case "testdisk":
-		return &programs[726]
+		return &programs[725]
 	case "wodim":
-		return &programs[727]
+		return &programs[726]
 	case "growisofs":
-		return &programs[728]
+		return &programs[727]
 	case "mkisofs":
-		return &programs[729]
+		return &programs[728]
 	case "xorriso":
-		return &programs[730]
+		return &programs[729]
 	case "genisoimage":
-		return &programs[731]
+		return &programs[730]
 	case "sgpio":
-		return &programs[732]
+		return &programs[731]
 	case "racadm":
-		return &programs[733]
+		return &programs[732]
 	case "virt-install":
-		return &programs[734]
+		return &programs[733]
 	case "qemu-img":
-		return &programs[735]
+		return &programs[734]
 	case "qemu-system-x86_64":
-		return &programs[736]
+		return &programs[735]
 	case "VBoxManage":
-		return &programs[737]
+		return &programs[736]
 	case "vmrun":
-		return &programs[738]
+		return &programs[737]
 	case "xl":
-		return &programs[739]
+		return &programs[738]
 	case "osqueryi":
-		return &programs[740]
+		return &programs[739]
 	case "fstab-decode":
-		return &programs[741]
+		return &programs[740]
 	case "ntpdate":
-		return &programs[742]
+		return &programs[741]
 	case "rdate":
-		return &programs[743]
+		return &programs[742]
 	case "rtcwake":
-		return &programs[744]
+		return &programs[743]
 	case "nologin":
-		return &programs[745]
+		return &programs[744]
 	case "sulogin":
-		return &programs[746]
+		return &programs[745]
 	case "agetty":
-		return &programs[747]
+		return &programs[746]
 	case "login":
-		return &programs[748]
+		return &programs[747]
 	case "fzf":
-		return &programs[749]
+		return &programs[748]
 	case "gcc":
-		return &programs[750]
+		return &programs[749]
 	case "cc":
-		return &programs[751]
+		return &programs[750]
 	case "g++":
-		return &programs[752]
+		return &programs[751]
 	case "c++":
-		return &programs[753]
+		return &programs[752]
 	case "clang":
-		return &programs[754]
+		return &programs[753]
 	case "clang++":
-		return &programs[755]
+		return &programs[754]
 	case "gcc-10":
-		return &programs[756]
+		return &programs[755]
 	case "gcc-11":
-		return &programs[757]
+		return &programs[756]
 	case "gcc-12":
-		return &programs[758]
+		return &programs[757]
 	case "gcc-13":
-		return &programs[759]
+		return &programs[758]
 	case "gcc-14":
-		return &programs[760]
+		return &programs[759]
 	case "g++-10":
-		return &programs[761]
+		return &programs[760]
 	case "g++-11":
-		return &programs[762]
+		return &programs[761]
 	case "g++-12":
-		return &programs[763]
+		return &programs[762]
 	case "g++-13":
-		return &programs[764]
+		return &programs[763]
 	case "g++-14":
-		return &programs[765]
+		return &programs[764]
 	case "clang-14":
-		return &programs[766]
+		return &programs[765]
 	case "clang-15":
-		return &programs[767]
+		return &programs[766]
 	case "clang-16":
-		return &programs[768]
+		return &programs[767]
 	case "clang-17":
-		return &programs[769]
+		return &programs[768]
 	case "clang-18":
-		return &programs[770]
+		return &programs[769]
 	case "clang-19":
-		return &programs[771]
+		return &programs[770]
 	case "clang++-14":
-		return &programs[772]
+		return &programs[771]
 	case "clang++-15":
-		return &programs[773]
+		return &programs[772]
 	case "clang++-16":
-		return &programs[774]
+		return &programs[773]
 	case "clang++-17":
-		return &programs[775]
+		return &programs[774]
 	case "clang++-18":
-		return &programs[776]
+		return &programs[775]
 	case "x86_64-linux-gnu-gcc":
-		return &programs[777]
+		return &programs[776]
 	case "aarch64-linux-gnu-gcc":
-		return &programs[778]
+		return &programs[777]
 	case "gcloud":
-		return &programs[779]
+		return &programs[778]
 	case "gdb":
-		return &programs[780]
+		return &programs[779]
 	case "gem":
-		return &programs[781]
+		return &programs[780]
 	case "getconf":
-		return &programs[782]
+		return &programs[781]
 	case "getenforce":
-		return &programs[783]
+		return &programs[782]
 	case "sestatus":
-		return &programs[784]
+		return &programs[783]
 	case "runlevel":
-		return &programs[785]
+		return &programs[784]
 	case "getopts":
-		return &programs[786]
+		return &programs[785]
 	case "gfind":
-		return &programs[787]
+		return &programs[786]
 	case "gfortran":
-		return &programs[788]
+		return &programs[787]
 	case "tcc":
-		return &programs[789]
+		return &programs[788]
 	case "icx":
-		return &programs[790]
+		return &programs[789]
 	case "icpx":
-		return &programs[791]
+		return &programs[790]
 	case "nvcc":
-		return &programs[792]
+		return &programs[791]
 	case "emcc":
-		return &programs[793]
+		return &programs[792]
 	case "em++":
-		return &programs[794]
+		return &programs[793]
 	case "musl-gcc":
-		return &programs[795]
+		return &programs[794]
 	case "gh":
-		return &programs[796]
+		return &programs[795]
 	case "ghc":
-		return &programs[797]
+		return &programs[796]
 	case "ghci":
-		return &programs[798]
+		return &programs[797]
 	case "ginstall":
-		return &programs[799]
+		return &programs[798]
 	case "git":
-		return &programs[800]
+		return &programs[799]
 	case "glab":
-		return &programs[801]
+		return &programs[800]
 	case "glances":
-		return &programs[802]
+		return &programs[801]
 	case "gls":
-		return &programs[803]
+		return &programs[802]
 	case "gnuplot":
-		return &programs[804]
+		return &programs[803]
 	case "go":
-		return &programs[805]
+		return &programs[804]
 	case "go1.21":
-		return &programs[806]
+		return &programs[805]
 	case "go1.22":
-		return &programs[807]
+		return &programs[806]
 	case "go1.23":
-		return &programs[808]
+		return &programs[807]
 	case "go1.24":
-		return &programs[809]
+		return &programs[808]
 	case "go1.25":
-		return &programs[810]
+		return &programs[809]
 	case "go1.26":
-		return &programs[811]
+		return &programs[810]
 	case "gotip":
-		return &programs[812]
+		return &programs[811]
 	case "god":
-		return &programs[813]
+		return &programs[812]
 	case "gofmt":
-		return &programs[814]
+		return &programs[813]
 	case "goimports":
-		return &programs[815]
+		return &programs[814]
 	case "gofumpt":
-		return &programs[816]
+		return &programs[815]
 	case "gci":
-		return &programs[817]
+		return &programs[816]
 	case "golines":
-		return &programs[818]
+		return &programs[817]
 	case "gojq":
-		return &programs[819]
+		return &programs[818]
 	case "jaq":
-		return &programs[820]
+		return &programs[819]
 	case "golangci-lint":
-		return &programs[821]
+		return &programs[820]
 	case "gosu":
-		return &programs[822]
+		return &programs[821]
 	case "su-exec":
-		return &programs[823]
+		return &programs[822]
 	case "setuidgid":
-		return &programs[824]
+		return &programs[823]
 	case "gpg":
-		return &programs[825]
+		return &programs[824]
 	case "gpg-agent":
-		return &programs[826]
+		return &programs[825]
 	case "gpg2":
-		return &programs[827]
+		return &programs[826]
 	case "gpgv":
-		return &programs[828]
+		return &programs[827]
 	case "age":
-		return &programs[829]
+		return &programs[828]
 	case "age-keygen":
-		return &programs[830]
+		return &programs[829]
 	case "sops":
-		return &programs[831]
+		return &programs[830]
 	case "pass":
-		return &programs[832]
+		return &programs[831]
 	case "gopass":
-		return &programs[833]
+		return &programs[832]
 	case "minisign":
-		return &programs[834]
+		return &programs[833]
 	case "signify":
-		return &programs[835]
+		return &programs[834]
 	case "keybase":
-		return &programs[836]
+		return &programs[835]
 	case "lpass":
-		return &programs[837]
+		return &programs[836]
 	case "infisical":
-		return &programs[838]
+		return &programs[837]
 	case "chamber":
-		return &programs[839]
+		return &programs[838]
 	case "aws-vault":
-		return &programs[840]
+		return &programs[839]
 	case "teller":
-		return &programs[841]
+		return &programs[840]
 	case "gradle":
-		return &programs[842]
+		return &programs[841]
 	case "gradlew":
-		return &programs[843]
+		return &programs[842]
 	case "grealpath":
-		return &programs[844]
+		return &programs[843]
 	case "grep":
-		return &programs[845]
+		return &programs[844]
 	case "egrep":
-		return &programs[846]
+		return &programs[845]
 	case "fgrep":
-		return &programs[847]
+		return &programs[846]
 	case "zgrep":
-		return &programs[848]
+		return &programs[847]
 	case "zegrep":
-		return &programs[849]
+		return &programs[848]
 	case "zfgrep":
-		return &programs[850]
+		return &programs[849]
 	case "bzgrep":
-		return &programs[851]
+		return &programs[850]
 	case "xzgrep":
-		return &programs[852]
+		return &programs[851]
 	case "groovy":
-		return &programs[853]
+		return &programs[852]
 	case "scala":
-		return &programs[854]
+		return &programs[853]
 	case "kotlin":
-		return &programs[855]
+		return &programs[854]
 	case "kscript":
-		return &programs[856]
+		return &programs[855]
 	case "jshell":
-		return &programs[857]
+		return &programs[856]
 	case "escript":
-		return &programs[858]
+		return &programs[857]
 	case "clojure":
-		return &programs[859]
+		return &programs[858]
 	case "clj":
-		return &programs[860]
+		return &programs[859]
 	case "bb":
-		return &programs[861]
+		return &programs[860]
 	case "racket":
-		return &programs[862]
+		return &programs[861]
 	case "guile":
-		return &programs[863]
+		return &programs[862]
 	case "sbcl":
-		return &programs[864]
+		return &programs[863]
 	case "emacs":
-		return &programs[865]
+		return &programs[864]
 	case "emacsclient":
-		return &programs[866]
+		return &programs[865]
 	case "swipl":
-		return &programs[867]
+		return &programs[866]
 	case "octave":
-		return &programs[868]
+		return &programs[867]
 	case "matlab":
-		return &programs[869]
+		return &programs[868]
 	case "janet":
-		return &programs[870]
+		return &programs[869]
 	case "gjs":
-		return &programs[871]
+		return &programs[870]
 	case "qjs":
-		return &programs[872]
+		return &programs[871]
 	case "d8":
-		return &programs[873]
+		return &programs[872]
 	case "bun.exe":
-		return &programs[874]
+		return &programs[873]
 	case "babel-node":
-		return &programs[875]
+		return &programs[874]
 	case "coffee":
-		return &programs[876]
+		return &programs[875]
 	case "grype":
-		return &programs[877]
+		return &programs[876]
 	case "syft":
-		return &programs[878]
+		return &programs[877]
 	case "gsed":
-		return &programs[879]
+		return &programs[878]
 	case "gsettings":
-		return &programs[880]
+		return &programs[879]
 	case "dconf":
-		return &programs[881]
+		return &programs[880]
 	case "gsort":
-		return &programs[882]
+		return &programs[881]
 	case "gsplit":
-		return &programs[883]
+		return &programs[882]
 	case "gsutil":
-		return &programs[884]
+		return &programs[883]
 	case "gtar":
-		return &programs[885]
+		return &programs[884]
 	case "bsdtar":
-		return &programs[886]
+		return &programs[885]
 	case "gtime":
-		return &programs[887]
+		return &programs[886]
 	case "gtimeout":
-		return &programs[888]
+		return &programs[887]
 	case "gunicorn":
-		return &programs[889]
+		return &programs[888]
 	case "uvicorn":
-		return &programs[890]
+		return &programs[889]
 	case "hypercorn":
-		return &programs[891]
+		return &programs[890]
 	case "daphne":
-		return &programs[892]
+		return &programs[891]
 	case "waitress-serve":
-		return &programs[893]
+		return &programs[892]
 	case "uwsgi":
-		return &programs[894]
+		return &programs[893]
 	case "flask":
-		return &programs[895]
+		return &programs[894]
 	case "fastapi":
-		return &programs[896]
+		return &programs[895]
 	case "granian":
-		return &programs[897]
+		return &programs[896]
 	case "celery":
-		return &programs[898]
+		return &programs[897]
 	case "django-admin":
-		return &programs[899]
+		return &programs[898]
 	case "alembic":
-		return &programs[900]
+		return &programs[899]
 	case "airflow":
-		return &programs[901]
+		return &programs[900]
 	case "dagster":
-		return &programs[902]
+		return &programs[901]
 	case "prefect":
-		return &programs[903]
+		return &programs[902]
 	case "dbt":
-		return &programs[904]
+		return &programs[903]
 	case "scrapy":
-		return &programs[905]
+		return &programs[904]
 	case "locust":
-		return &programs[906]
+		return &programs[905]
 	case "rq":
-		return &programs[907]
+		return &programs[906]
 	case "dramatiq":
-		return &programs[908]
+		return &programs[907]
 	case "huey":
-		return &programs[909]
+		return &programs[908]
 	case "supervisord":
-		return &programs[910]
+		return &programs[909]
 	case "supervisorctl":
-		return &programs[911]
+		return &programs[910]
 	case "ansible-galaxy":
-		return &programs[912]
+		return &programs[911]
 	case "ansible-inventory":
-		return &programs[913]
+		return &programs[912]
 	case "ansible-doc":
-		return &programs[914]
+		return &programs[913]
 	case "salt":
-		return &programs[915]
+		return &programs[914]
 	case "salt-call":
-		return &programs[916]
+		return &programs[915]
 	case "puppet":
-		return &programs[917]
+		return &programs[916]
 	case "chef-client":
-		return &programs[918]
+		return &programs[917]
 	case "knife":
-		return &programs[919]
+		return &programs[918]
 	case "guniq":
-		return &programs[920]
+		return &programs[919]
 	case "gvim":
-		return &programs[921]
+		return &programs[920]
 	case "cursor":
-		return &programs[922]
+		return &programs[921]
 	case "subl":
-		return &programs[923]
+		return &programs[922]
 	case "atom":
-		return &programs[924]
+		return &programs[923]
 	case "gedit":
-		return &programs[925]
+		return &programs[924]
 	case "kate":
-		return &programs[926]
+		return &programs[925]
 	case "zed":
-		return &programs[927]
+		return &programs[926]
 	case "idea":
-		return &programs[928]
+		return &programs[927]
 	case "gwc":
-		return &programs[929]
+		return &programs[928]
 	case "gzip":
-		return &programs[930]
+		return &programs[929]
 	case "gunzip":
-		return &programs[931]
+		return &programs[930]
 	case "hadolint":
-		return &programs[932]
+		return &programs[931]
 	case "hash":
-		return &programs[933]
+		return &programs[932]
 	case "hatch":
-		return &programs[934]
+		return &programs[933]
 	case "pixi":
-		return &programs[935]
+		return &programs[934]
 	case "hcloud":
-		return &programs[936]
+		return &programs[935]
 	case "hd":
-		return &programs[937]
+		return &programs[936]
 	case "hdiutil":
-		return &programs[938]
+		return &programs[937]
 	case "head":
-		return &programs[939]
+		return &programs[938]
 	case "helm":
-		return &programs[940]
+		return &programs[939]
 	case "help":
-		return &programs[941]
+		return &programs[940]
 	case "heroku":
-		return &programs[942]
+		return &programs[941]
 	case "hexdump":
-		return &programs[943]
+		return &programs[942]
 	case "hexyl":
-		return &programs[944]
+		return &programs[943]
 	case "hg":
-		return &programs[945]
+		return &programs[944]
 	case "history":
-		return &programs[946]
+		return &programs[945]
 	case "host":
-		return &programs[947]
+		return &programs[946]
 	case "nslookup":
-		return &programs[948]
+		return &programs[947]
 	case "getent":
-		return &programs[949]
+		return &programs[948]
 	case "hostid":
-		return &programs[950]
+		return &programs[949]
 	case "hostname":
-		return &programs[951]
+		return &programs[950]
 	case "htop":
-		return &programs[952]
+		return &programs[951]
 	case "htpasswd":
-		return &programs[953]
+		return &programs[952]
 	case "http":
-		return &programs[954]
+		return &programs[953]
 	case "https":
-		return &programs[955]
+		return &programs[954]
 	case "xh":
-		return &programs[956]
+		return &programs[955]
 	case "xhs":
-		return &programs[957]
+		return &programs[956]
 	case "httpie":
-		return &programs[958]
+		return &programs[957]
 	case "http-server":
-		return &programs[959]
+		return &programs[958]
 	case "serve":
-		return &programs[960]
+		return &programs[959]
 	case "http.server":
-		return &programs[961]
+		return &programs[960]
 	case "hwinfo":
-		return &programs[962]
+		return &programs[961]
 	case "hyperfine":
-		return &programs[963]
+		return &programs[962]
 	case "iconv":
-		return &programs[964]
+		return &programs[963]
 	case "id":
-		return &programs[965]
+		return &programs[964]
 	case "identify":
-		return &programs[966]
+		return &programs[965]
 	case "xlsinfo":
-		return &programs[967]
+		return &programs[966]
 	case "ifconfig":
-		return &programs[968]
+		return &programs[967]
 	case "iftop":
-		return &programs[969]
+		return &programs[968]
 	case "influx":
-		return &programs[970]
+		return &programs[969]
 	case "info":
-		return &programs[971]
+		return &programs[970]
 	case "init":
-		return &programs[972]
+		return &programs[971]
 	case "telinit":
-		return &programs[973]
+		return &programs[972]
 	case "inotifywait":
-		return &programs[974]
+		return &programs[973]
 	case "fsnotifywait":
-		return &programs[975]
+		return &programs[974]
 	case "inotifywatch":
-		return &programs[976]
+		return &programs[975]
 	case "fsnotifywatch":
-		return &programs[977]
+		return &programs[976]
 	case "install":
-		return &programs[978]
+		return &programs[977]
 	case "integer":
-		return &programs[979]
+		return &programs[978]
 	case "float":
-		return &programs[980]
+		return &programs[979]
 	case "inv":
-		return &programs[981]
+		return &programs[980]
 	case "invoke":
-		return &programs[982]
+		return &programs[981]
 	case "doit":
-		return &programs[983]
+		return &programs[982]
 	case "nox":
-		return &programs[984]
+		return &programs[983]
 	case "ant":
-		return &programs[985]
+		return &programs[984]
 	case "sbt":
-		return &programs[986]
+		return &programs[985]
 	case "grunt":
-		return &programs[987]
+		return &programs[986]
 	case "gulp":
-		return &programs[988]
+		return &programs[987]
 	case "mage":
-		return &programs[989]
+		return &programs[988]
 	case "inxi":
-		return &programs[990]
+		return &programs[989]
 	case "sensors":
-		return &programs[991]
+		return &programs[990]
 	case "rocm-smi":
-		return &programs[992]
+		return &programs[991]
 	case "ncal":
-		return &programs[993]
+		return &programs[992]
 	case "neofetch":
-		return &programs[994]
+		return &programs[993]
 	case "fastfetch":
-		return &programs[995]
+		return &programs[994]
 	case "screenfetch":
-		return &programs[996]
+		return &programs[995]
 	case "figlet":
-		return &programs[997]
+		return &programs[996]
 	case "fortune":
-		return &programs[998]
+		return &programs[997]
 	case "toilet":
-		return &programs[999]
+		return &programs[998]
 	case "tput":
-		return &programs[1000]
+		return &programs[999]
 	case "reset":
-		return &programs[1001]
+		return &programs[1000]
 	case "tabs":
-		return &programs[1002]
+		return &programs[1001]
 	case "infocmp":
-		return &programs[1003]
+		return &programs[1002]
 	case "toe":
-		return &programs[1004]
+		return &programs[1003]
 	case "units":
-		return &programs[1005]
+		return &programs[1004]
 	case "prtstat":
-		return &programs[1006]
+		return &programs[1005]
 	case "peekfd":
-		return &programs[1007]
+		return &programs[1006]
 	case "tzselect":
-		return &programs[1008]
+		return &programs[1007]
 	case "ac":
-		return &programs[1009]
+		return &programs[1008]
 	case "vnstat":
-		return &programs[1010]
+		return &programs[1009]
 	case "ipcalc":
-		return &programs[1011]
+		return &programs[1010]
 	case "sipcalc":
-		return &programs[1012]
+		return &programs[1011]
 	case "procinfo":
-		return &programs[1013]
+		return &programs[1012]
 	case "ionice":
-		return &programs[1014]
+		return &programs[1013]
 	case "iotop":
-		return &programs[1015]
+		return &programs[1014]
 	case "ip":
-		return &programs[1016]
+		return &programs[1015]
 	case "ipcs":
-		return &programs[1017]
+		return &programs[1016]
 	case "ipmitool":
-		return &programs[1018]
+		return &programs[1017]
 	case "iptables":
-		return &programs[1019]
+		return &programs[1018]
 	case "ipython":
-		return &programs[1020]
+		return &programs[1019]
 	case "ipython3":
-		return &programs[1021]
+		return &programs[1020]
 	case "isort":
-		return &programs[1022]
+		return &programs[1021]
 	case "istioctl":
-		return &programs[1023]
+		return &programs[1022]
 	case "iwconfig":
-		return &programs[1024]
+		return &programs[1023]
 	case "java":
-		return &programs[1025]
+		return &programs[1024]
 	case "javac":
-		return &programs[1026]
+		return &programs[1025]
 	case "jest":
-		return &programs[1027]
+		return &programs[1026]
 	case "jj":
-		return &programs[1028]
+		return &programs[1027]
 	case "jobs":
-		return &programs[1029]
+		return &programs[1028]
 	case "join":
-		return &programs[1030]
+		return &programs[1029]
 	case "journalctl":
-		return &programs[1031]
+		return &programs[1030]
 	case "jpeginfo":
-		return &programs[1032]
+		return &programs[1031]
 	case "jq":
-		return &programs[1033]
+		return &programs[1032]
 	case "jruby":
-		return &programs[1034]
+		return &programs[1033]
 	case "irb":
-		return &programs[1035]
+		return &programs[1034]
 	case "jshint":
-		return &programs[1036]
+		return &programs[1035]
 	case "json.tool":
-		return &programs[1037]
+		return &programs[1036]
 	case "julia":
-		return &programs[1038]
+		return &programs[1037]
 	case "jupyter":
-		return &programs[1039]
+		return &programs[1038]
 	case "jupyter-lab":
-		return &programs[1040]
+		return &programs[1039]
 	case "jupyter-notebook":
-		return &programs[1041]
+		return &programs[1040]
 	case "jupyter-nbconvert":
-		return &programs[1042]
+		return &programs[1041]
 	case "papermill":
-		return &programs[1043]
+		return &programs[1042]
 	case "streamlit":
-		return &programs[1044]
+		return &programs[1043]
 	case "gradio":
-		return &programs[1045]
+		return &programs[1044]
 	case "chainlit":
-		return &programs[1046]
+		return &programs[1045]
 	case "mlflow":
-		return &programs[1047]
+		return &programs[1046]
 	case "tensorboard":
-		return &programs[1048]
+		return &programs[1047]
 	case "just":
-		return &programs[1049]
+		return &programs[1048]
 	case "k":
-		return &programs[1050]
+		return &programs[1049]
 	case "kubecolor":
-		return &programs[1051]
+		return &programs[1050]
 	case "k3d":
-		return &programs[1052]
+		return &programs[1051]
 	case "colima":
-		return &programs[1053]
+		return &programs[1052]
 	case "rancher-desktop":
-		return &programs[1054]
+		return &programs[1053]
 	case "lima":
-		return &programs[1055]
+		return &programs[1054]
 	case "limactl":
-		return &programs[1056]
+		return &programs[1055]
 	case "k3s":
-		return &programs[1057]
+		return &programs[1056]
 	case "microk8s":
-		return &programs[1058]
+		return &programs[1057]
 	case "k9s":
-		return &programs[1059]
+		return &programs[1058]
 	case "kubetail":
-		return &programs[1060]
+		return &programs[1059]
 	case "linkerd":
-		return &programs[1061]
+		return &programs[1060]
 	case "cilium":
-		return &programs[1062]
+		return &programs[1061]
 	case "kops":
-		return &programs[1063]
+		return &programs[1062]
 	case "tkn":
-		return &programs[1064]
+		return &programs[1063]
 	case "kn":
-		return &programs[1065]
+		return &programs[1064]
 	case "crossplane":
-		return &programs[1066]
+		return &programs[1065]
 	case "werf":
-		return &programs[1067]
+		return &programs[1066]
 	case "devspace":
-		return &programs[1068]
+		return &programs[1067]
 	case "okteto":
-		return &programs[1069]
+		return &programs[1068]
 	case "kubeseal":
-		return &programs[1070]
+		return &programs[1069]
 	case "kubeconform":
-		return &programs[1071]
+		return &programs[1070]
 	case "kubeval":
-		return &programs[1072]
+		return &programs[1071]
 	case "conftest":
-		return &programs[1073]
+		return &programs[1072]
 	case "opa":
-		return &programs[1074]
+		return &programs[1073]
 	case "cosign":
-		return &programs[1075]
+		return &programs[1074]
 	case "dive":
-		return &programs[1076]
+		return &programs[1075]
 	case "ctr":
-		return &programs[1077]
+		return &programs[1076]
 	case "buildctl":
-		return &programs[1078]
+		return &programs[1077]
 	case "umoci":
-		return &programs[1079]
+		return &programs[1078]
 	case "dockle":
-		return &programs[1080]
+		return &programs[1079]
 	case "docker-machine":
-		return &programs[1081]
+		return &programs[1080]
 	case "kexec":
-		return &programs[1082]
+		return &programs[1081]
 	case "reboot":
-		return &programs[1083]
+		return &programs[1082]
 	case "halt":
-		return &programs[1084]
+		return &programs[1083]
 	case "poweroff":
-		return &programs[1085]
+		return &programs[1084]
 	case "kill":
-		return &programs[1086]
+		return &programs[1085]
 	case "killall":
-		return &programs[1087]
+		return &programs[1086]
 	case "killall5":
-		return &programs[1088]
+		return &programs[1087]
 	case "kind":
-		return &programs[1089]
+		return &programs[1088]
 	case "kubeadm":
-		return &programs[1090]
+		return &programs[1089]
 	case "kubectl":
-		return &programs[1091]
+		return &programs[1090]
 	case "oc":
-		return &programs[1092]
+		return &programs[1091]
 	case "kubectx":
-		return &programs[1093]
+		return &programs[1092]
 	case "kubens":
-		return &programs[1094]
+		return &programs[1093]
 	case "kustomize":
-		return &programs[1095]
+		return &programs[1094]
 	case "last":
-		return &programs[1096]
+		return &programs[1095]
 	case "lastb":
-		return &programs[1097]
+		return &programs[1096]
 	case "lastlog":
-		return &programs[1098]
+		return &programs[1097]
 	case "latexmk":
-		return &programs[1099]
+		return &programs[1098]
 	case "launchctl":
-		return &programs[1100]
+		return &programs[1099]
 	case "ld":
-		return &programs[1101]
+		return &programs[1100]
 	case "ld.lld":
-		return &programs[1102]
+		return &programs[1101]
 	case "lld":
-		return &programs[1103]
+		return &programs[1102]
 	case "ld.gold":
-		return &programs[1104]
+		return &programs[1103]
 	case "mold":
-		return &programs[1105]
+		return &programs[1104]
 	case "as":
-		return &programs[1106]
+		return &programs[1105]
 	case "objcopy":
-		return &programs[1107]
+		return &programs[1106]
 	case "strip":
-		return &programs[1108]
+		return &programs[1107]
 	case "ranlib":
-		return &programs[1109]
+		return &programs[1108]
 	case "dlltool":
-		return &programs[1110]
+		return &programs[1109]
 	case "windres":
-		return &programs[1111]
+		return &programs[1110]
 	case "llvm-objcopy":
-		return &programs[1112]
+		return &programs[1111]
 	case "llvm-strip":
-		return &programs[1113]
+		return &programs[1112]
 	case "ld-linux-x86-64.so.2":
-		return &programs[1114]
+		return &programs[1113]
 	case "ld-linux.so.2":
-		return &programs[1115]
+		return &programs[1114]
 	case "ld-linux-aarch64.so.1":
-		return &programs[1116]
+		return &programs[1115]
 	case "ld-linux-armhf.so.3":
-		return &programs[1117]
+		return &programs[1116]
 	case "ld-musl-x86_64.so.1":
-		return &programs[1118]
+		return &programs[1117]
 	case "ld.so":
-		return &programs[1119]
+		return &programs[1118]
 	case "ldapadd":
-		return &programs[1120]
+		return &programs[1119]
 	case "ldapmodify":
-		return &programs[1121]
+		return &programs[1120]
 	case "ldapdelete":
-		return &programs[1122]
+		return &programs[1121]
 	case "ldapsearch":
-		return &programs[1123]
+		return &programs[1122]
 	case "ldapwhoami":
-		return &programs[1124]
+		return &programs[1123]
 	case "ldconfig":
-		return &programs[1125]
+		return &programs[1124]
 	case "ldd":
-		return &programs[1126]
+		return &programs[1125]
 	case "lefthook":
-		return &programs[1127]
+		return &programs[1126]
 	case "overcommit":
-		return &programs[1128]
+		return &programs[1127]
 	case "lerna":
-		return &programs[1129]
+		return &programs[1128]
 	case "nx":
-		return &programs[1130]
+		return &programs[1129]
 	case "less":
-		return &programs[1131]
+		return &programs[1130]
 	case "lessecho":
-		return &programs[1132]
+		return &programs[1131]
 	case "let":
-		return &programs[1133]
+		return &programs[1132]
 	case "lftp":
-		return &programs[1134]
+		return &programs[1133]
 	case "link":
-		return &programs[1135]
+		return &programs[1134]
 	case "linode-cli":
-		return &programs[1136]
+		return &programs[1135]
 	case "oci":
-		return &programs[1137]
+		return &programs[1136]
 	case "ibmcloud":
-		return &programs[1138]
+		return &programs[1137]
 	case "scw":
-		return &programs[1139]
+		return &programs[1138]
 	case "vultr-cli":
-		return &programs[1140]
+		return &programs[1139]
 	case "render":
-		return &programs[1141]
+		return &programs[1140]
 	case "dokku":
-		return &programs[1142]
+		return &programs[1141]
 	case "cf":
-		return &programs[1143]
+		return &programs[1142]
 	case "eb":
-		return &programs[1144]
+		return &programs[1143]
 	case "sam":
-		return &programs[1145]
+		return &programs[1144]
 	case "copilot-aws":
-		return &programs[1146]
+		return &programs[1145]
 	case "cfn":
-		return &programs[1147]
+		return &programs[1146]
 	case "aliyun":
-		return &programs[1148]
+		return &programs[1147]
 	case "tccli":
-		return &programs[1149]
+		return &programs[1148]
 	case "yc":
-		return &programs[1150]
+		return &programs[1149]
 	case "stripe":
-		return &programs[1151]
+		return &programs[1150]
 	case "twilio":
-		return &programs[1152]
+		return &programs[1151]
 	case "sentry-cli":
-		return &programs[1153]
+		return &programs[1152]
 	case "datadog-ci":
-		return &programs[1154]
+		return &programs[1153]
 	case "newrelic":
-		return &programs[1155]
+		return &programs[1154]
 	case "sonar-scanner":
-		return &programs[1156]
+		return &programs[1155]
 	case "circleci":
-		return &programs[1157]
+		return &programs[1156]
 	case "travis":
-		return &programs[1158]
+		return &programs[1157]
 	case "hub":
-		return &programs[1159]
+		return &programs[1158]
 	case "tea":
-		return &programs[1160]
+		return &programs[1159]
 	case "bb-cli":
-		return &programs[1161]
+		return &programs[1160]
 	case "jira":
-		return &programs[1162]
+		return &programs[1161]
 	case "linear":
-		return &programs[1163]
+		return &programs[1162]
 	case "slack":
-		return &programs[1164]
+		return &programs[1163]
 	case "sfdx":
-		return &programs[1165]
+		return &programs[1164]
 	case "sf":
-		return &programs[1166]
+		return &programs[1165]
 	case "shopify":
-		return &programs[1167]
+		return &programs[1166]
 	case "contentful":
-		return &programs[1168]
+		return &programs[1167]
 	case "sanity":
-		return &programs[1169]
+		return &programs[1168]
 	case "auth0":
-		return &programs[1170]
+		return &programs[1169]
 	case "okta":
-		return &programs[1171]
+		return &programs[1170]
 	case "launchdarkly":
-		return &programs[1172]
+		return &programs[1171]
 	case "ngrok-cli":
-		return &programs[1173]
+		return &programs[1172]
 	case "gitlab-runner":
-		return &programs[1174]
+		return &programs[1173]
 	case "jenkins-cli":
-		return &programs[1175]
+		return &programs[1174]
 	case "drone":
-		return &programs[1176]
+		return &programs[1175]
 	case "buildkite-agent":
-		return &programs[1177]
+		return &programs[1176]
 	case "argo":
-		return &programs[1178]
+		return &programs[1177]
 	case "entire":
-		return &programs[1179]
+		return &programs[1178]
 	case "linux32":
-		return &programs[1180]
+		return &programs[1179]
 	case "linux64":
-		return &programs[1181]
+		return &programs[1180]
 	case "i386":
-		return &programs[1182]
+		return &programs[1181]
 	case "x86_64":
-		return &programs[1183]
+		return &programs[1182]
 	case "uname26":
-		return &programs[1184]
+		return &programs[1183]
 	case "lipo":
-		return &programs[1185]
+		return &programs[1184]
 	case "littler":
-		return &programs[1186]
+		return &programs[1185]
 	case "lldb":
-		return &programs[1187]
+		return &programs[1186]
 	case "lldb-15":
-		return &programs[1188]
+		return &programs[1187]
 	case "ln":
-		return &programs[1189]
+		return &programs[1188]
 	case "locate":
-		return &programs[1190]
+		return &programs[1189]
 	case "loginctl":
-		return &programs[1191]
+		return &programs[1190]
 	case "logout":
-		return &programs[1192]
+		return &programs[1191]
 	case "logrotate":
-		return &programs[1193]
+		return &programs[1192]
 	case "lolcat":
-		return &programs[1194]
+		return &programs[1193]
 	case "look":
-		return &programs[1195]
+		return &programs[1194]
 	case "losetup":
-		return &programs[1196]
+		return &programs[1195]
 	case "ls":
-		return &programs[1197]
+		return &programs[1196]
 	case "lsb_release":
-		return &programs[1198]
+		return &programs[1197]
 	case "lsblk":
-		return &programs[1199]
+		return &programs[1198]
 	case "lsd":
-		return &programs[1200]
+		return &programs[1199]
 	case "lshw":
-		return &programs[1201]
+		return &programs[1200]
 	case "lsof":
-		return &programs[1202]
+		return &programs[1201]
 	case "lspci":
-		return &programs[1203]
+		return &programs[1202]
 	case "lsusb":
-		return &programs[1204]
+		return &programs[1203]
 	case "ltrace":
-		return &programs[1205]
+		return &programs[1204]
 	case "lua":
-		return &programs[1206]
+		return &programs[1205]
 	case "lua5.1":
-		return &programs[1207]
+		return &programs[1206]
 	case "lua5.2":
-		return &programs[1208]
+		return &programs[1207]
 	case "lua5.3":
-		return &programs[1209]
+		return &programs[1208]
 	case "lua5.4":
-		return &programs[1210]
+		return &programs[1209]
 	case "luajit":
-		return &programs[1211]
+		return &programs[1210]
 	case "lvremove":
-		return &programs[1212]
+		return &programs[1211]
 	case "vgremove":
-		return &programs[1213]
+		return &programs[1212]
 	case "pvremove":
-		return &programs[1214]
+		return &programs[1213]
 	case "lvs":
-		return &programs[1215]
+		return &programs[1214]
 	case "vgs":
-		return &programs[1216]
+		return &programs[1215]
 	case "pvs":
-		return &programs[1217]
+		return &programs[1216]
 	case "lxc":
-		return &programs[1218]
+		return &programs[1217]
 	case "incus":
-		return &programs[1219]
+		return &programs[1218]
 	case "lz4":
-		return &programs[1220]
+		return &programs[1219]
 	case "unlz4":
-		return &programs[1221]
+		return &programs[1220]
 	case "machinectl":
-		return &programs[1222]
+		return &programs[1221]
 	case "madge":
-		return &programs[1223]
+		return &programs[1222]
 	case "make":
-		return &programs[1224]
+		return &programs[1223]
 	case "gmake":
-		return &programs[1225]
+		return &programs[1224]
 	case "man":
-		return &programs[1226]
+		return &programs[1225]
 	case "mapfile":
-		return &programs[1227]
+		return &programs[1226]
 	case "readarray":
-		return &programs[1228]
+		return &programs[1227]
 	case "mariadb-dump":
-		return &programs[1229]
+		return &programs[1228]
 	case "mariadb-admin":
-		return &programs[1230]
+		return &programs[1229]
 	case "mysqlcheck":
-		return &programs[1231]
+		return &programs[1230]
 	case "mariadb-check":
-		return &programs[1232]
+		return &programs[1231]
 	case "mariadb-show":
-		return &programs[1233]
+		return &programs[1232]
 	case "mysqlpump":
-		return &programs[1234]
+		return &programs[1233]
 	case "mysqlslap":
-		return &programs[1235]
+		return &programs[1234]
 	case "mysqlbinlog":
-		return &programs[1236]
+		return &programs[1235]
 	case "mysqld":
-		return &programs[1237]
+		return &programs[1236]
 	case "mariadbd":
-		return &programs[1238]
+		return &programs[1237]
 	case "markdownlint":
-		return &programs[1239]
+		return &programs[1238]
 	case "mc":
-		return &programs[1240]
+		return &programs[1239]
 	case "mcookie":
-		return &programs[1241]
+		return &programs[1240]
 	case "md5":
-		return &programs[1242]
+		return &programs[1241]
 	case "mdadm":
-		return &programs[1243]
+		return &programs[1242]
 	case "mdfind":
-		return &programs[1244]
+		return &programs[1243]
 	case "mediainfo":
-		return &programs[1245]
+		return &programs[1244]
 	case "meson":
-		return &programs[1246]
+		return &programs[1245]
 	case "microk8s.kubectl":
-		return &programs[1247]
+		return &programs[1246]
 	case "micromamba":
-		return &programs[1248]
+		return &programs[1247]
 	case "minikube":
-		return &programs[1249]
+		return &programs[1248]
 	case "mise":
-		return &programs[1250]
+		return &programs[1249]
 	case "rtx":
-		return &programs[1251]
+		return &programs[1250]
 	case "mix":
-		return &programs[1252]
+		return &programs[1251]
 	case "mkdir":
-		return &programs[1253]
+		return &programs[1252]
 	case "mke2fs":
-		return &programs[1254]
+		return &programs[1253]
 	case "mkfs.ext2":
-		return &programs[1255]
+		return &programs[1254]
 	case "mkfs.ext3":
-		return &programs[1256]
+		return &programs[1255]
 	case "mkfs.ext4":
-		return &programs[1257]
+		return &programs[1256]
 	case "mkfifo":
-		return &programs[1258]
+		return &programs[1257]
 	case "mknod":
-		return &programs[1259]
+		return &programs[1258]
 	case "mkswap":
-		return &programs[1260]
+		return &programs[1259]
 	case "cfdisk":
-		return &programs[1261]
+		return &programs[1260]
 	case "mkfs":
-		return &programs[1262]
+		return &programs[1261]
 	case "mkfs.xfs":
-		return &programs[1263]
+		return &programs[1262]
 	case "mkfs.btrfs":
-		return &programs[1264]
+		return &programs[1263]
 	case "mkfs.vfat":
-		return &programs[1265]
+		return &programs[1264]
 	case "mkfs.fat":
-		return &programs[1266]
+		return &programs[1265]
 	case "mkfs.ntfs":
-		return &programs[1267]
+		return &programs[1266]
 	case "blkdiscard":
-		return &programs[1268]
+		return &programs[1267]
 	case "ddrescue":
-		return &programs[1269]
+		return &programs[1268]
 	case "mktemp":
-		return &programs[1270]
+		return &programs[1269]
 	case "mocha":
-		return &programs[1271]
+		return &programs[1270]
 	case "mongo":
-		return &programs[1272]
+		return &programs[1271]
 	case "mongodump":
-		return &programs[1273]
+		return &programs[1272]
 	case "mongoexport":
-		return &programs[1274]
+		return &programs[1273]
 	case "mongoimport":
-		return &programs[1275]
+		return &programs[1274]
 	case "clickhouse":
-		return &programs[1276]
+		return &programs[1275]
 	case "boundary":
-		return &programs[1277]
+		return &programs[1276]
 	case "waypoint":
-		return &programs[1278]
+		return &programs[1277]
 	case "memcached":
-		return &programs[1279]
+		return &programs[1278]
 	case "redis-server":
-		return &programs[1280]
+		return &programs[1279]
 	case "cockroach":
-		return &programs[1281]
+		return &programs[1280]
 	case "surreal":
-		return &programs[1282]
+		return &programs[1281]
 	case "neo4j":
-		return &programs[1283]
+		return &programs[1282]
 	case "cypher-shell":
-		return &programs[1284]
+		return &programs[1283]
 	case "sqlplus":
-		return &programs[1285]
+		return &programs[1284]
 	case "snowsql":
-		return &programs[1286]
+		return &programs[1285]
 	case "trino":
-		return &programs[1287]
+		return &programs[1286]
 	case "presto":
-		return &programs[1288]
+		return &programs[1287]
 	case "beeline":
-		return &programs[1289]
+		return &programs[1288]
 	case "hive":
-		return &programs[1290]
+		return &programs[1289]
 	case "spark-submit":
-		return &programs[1291]
+		return &programs[1290]
 	case "spark-shell":
-		return &programs[1292]
+		return &programs[1291]
 	case "pyspark":
-		return &programs[1293]
+		return &programs[1292]
 	case "hadoop":
-		return &programs[1294]
+		return &programs[1293]
 	case "hdfs":
-		return &programs[1295]
+		return &programs[1294]
 	case "kafka-topics":
-		return &programs[1296]
+		return &programs[1295]
 	case "kafka-console-consumer":
-		return &programs[1297]
+		return &programs[1296]
 	case "kafka-console-producer":
-		return &programs[1298]
+		return &programs[1297]
 	case "kcat":
-		return &programs[1299]
+		return &programs[1298]
 	case "nats":
-		return &programs[1300]
+		return &programs[1299]
 	case "flyway":
-		return &programs[1301]
+		return &programs[1300]
 	case "liquibase":
-		return &programs[1302]
+		return &programs[1301]
 	case "dbmate":
-		return &programs[1303]
+		return &programs[1302]
 	case "migrate":
-		return &programs[1304]
+		return &programs[1303]
 	case "goose-db":
-		return &programs[1305]
+		return &programs[1304]
 	case "atlas":
-		return &programs[1306]
+		return &programs[1305]
 	case "sqitch":
-		return &programs[1307]
+		return &programs[1306]
 	case "hasura":
-		return &programs[1308]
+		return &programs[1307]
 	case "neonctl":
-		return &programs[1309]
+		return &programs[1308]
 	case "turso":
-		return &programs[1310]
+		return &programs[1309]
 	case "pscale":
-		return &programs[1311]
+		return &programs[1310]
 	case "usql":
-		return &programs[1312]
+		return &programs[1311]
 	case "pgcli":
-		return &programs[1313]
+		return &programs[1312]
 	case "mycli":
-		return &programs[1314]
+		return &programs[1313]
 	case "mongorestore":
-		return &programs[1315]
+		return &programs[1314]
 	case "mongosh":
-		return &programs[1316]
+		return &programs[1315]
 	case "moon":
-		return &programs[1317]
+		return &programs[1316]
 	case "more":
-		return &programs[1318]
+		return &programs[1317]
 	case "mosh":
-		return &programs[1319]
+		return &programs[1318]
 	case "mount":
-		return &programs[1320]
+		return &programs[1319]
 	case "mtr":
-		return &programs[1321]
+		return &programs[1320]
 	case "traceroute6":
-		return &programs[1322]
+		return &programs[1321]
 	case "multipass":
-		return &programs[1323]
+		return &programs[1322]
 	case "multipath":
-		return &programs[1324]
+		return &programs[1323]
 	case "multitail":
-		return &programs[1325]
+		return &programs[1324]
 	case "mutool":
-		return &programs[1326]
+		return &programs[1325]
 	case "mutt":
-		return &programs[1327]
+		return &programs[1326]
 	case "neomutt":
-		return &programs[1328]
+		return &programs[1327]
 	case "mv":
-		return &programs[1329]
+		return &programs[1328]
 	case "mvn":
-		return &programs[1330]
+		return &programs[1329]
 	case "mvnw":
-		return &programs[1331]
+		return &programs[1330]
 	case "mvnd":
-		return &programs[1332]
+		return &programs[1331]
 	case "mypy":
-		return &programs[1333]
+		return &programs[1332]
 	case "mysql":
-		return &programs[1334]
+		return &programs[1333]
 	case "mariadb":
-		return &programs[1335]
+		return &programs[1334]
 	case "mysqladmin":
-		return &programs[1336]
+		return &programs[1335]
 	case "mysqldump":
-		return &programs[1337]
+		return &programs[1336]
 	case "mysqlimport":
-		return &programs[1338]
+		return &programs[1337]
 	case "mariadb-import":
-		return &programs[1339]
+		return &programs[1338]
 	case "mysqlshow":
-		return &programs[1340]
+		return &programs[1339]
 	case "named-checkconf":
-		return &programs[1341]
+		return &programs[1340]
 	case "nload":
-		return &programs[1342]
+		return &programs[1341]
 	case "namei":
-		return &programs[1343]
+		return &programs[1342]
 	case "nasm":
-		return &programs[1344]
+		return &programs[1343]
 	case "yasm":
-		return &programs[1345]
+		return &programs[1344]
 	case "nawk":
-		return &programs[1346]
+		return &programs[1345]
 	case "original-awk":
-		return &programs[1347]
+		return &programs[1346]
 	case "goawk":
-		return &programs[1348]
+		return &programs[1347]
 	case "nc":
-		return &programs[1349]
+		return &programs[1348]
 	case "netcat":
-		return &programs[1350]
+		return &programs[1349]
 	case "ncat":
-		return &programs[1351]
+		return &programs[1350]
 	case "nc.openbsd":
-		return &programs[1352]
+		return &programs[1351]
 	case "nc.traditional":
-		return &programs[1353]
+		return &programs[1352]
 	case "ncdu":
-		return &programs[1354]
+		return &programs[1353]
 	case "gdu":
-		return &programs[1355]
+		return &programs[1354]
 	case "dua":
-		return &programs[1356]
+		return &programs[1355]
 	case "nethogs":
-		return &programs[1357]
+		return &programs[1356]
 	case "netplan":
-		return &programs[1358]
+		return &programs[1357]
 	case "netstat":
-		return &programs[1359]
+		return &programs[1358]
 	case "networksetup":
-		return &programs[1360]
+		return &programs[1359]
 	case "newgrp":
-		return &programs[1361]
+		return &programs[1360]
 	case "next":
-		return &programs[1362]
+		return &programs[1361]
 	case "parcel":
-		return &programs[1363]
+		return &programs[1362]
 	case "snowpack":
-		return &programs[1364]
+		return &programs[1363]
 	case "wmr":
-		return &programs[1365]
+		return &programs[1364]
 	case "metro":
-		return &programs[1366]
+		return &programs[1365]
 	case "turbopack":
-		return &programs[1367]
+		return &programs[1366]
 	case "postcss":
-		return &programs[1368]
+		return &programs[1367]
 	case "tailwindcss":
-		return &programs[1369]
+		return &programs[1368]
 	case "sass":
-		return &programs[1370]
+		return &programs[1369]
 	case "lessc":
-		return &programs[1371]
+		return &programs[1370]
 	case "stylus":
-		return &programs[1372]
+		return &programs[1371]
 	case "pug":
-		return &programs[1373]
+		return &programs[1372]
 	case "uglifyjs":
-		return &programs[1374]
+		return &programs[1373]
 	case "terser":
-		return &programs[1375]
+		return &programs[1374]
 	case "cleancss":
-		return &programs[1376]
+		return &programs[1375]
 	case "html-minifier":
-		return &programs[1377]
+		return &programs[1376]
 	case "svelte-kit":
-		return &programs[1378]
+		return &programs[1377]
 	case "svelte-check":
-		return &programs[1379]
+		return &programs[1378]
 	case "nuxt":
-		return &programs[1380]
+		return &programs[1379]
 	case "nuxi":
-		return &programs[1381]
+		return &programs[1380]
 	case "astro":
-		return &programs[1382]
+		return &programs[1381]
 	case "remix":
-		return &programs[1383]
+		return &programs[1382]
 	case "gatsby":
-		return &programs[1384]
+		return &programs[1383]
 	case "vue-cli-service":
-		return &programs[1385]
+		return &programs[1384]
 	case "react-scripts":
-		return &programs[1386]
+		return &programs[1385]
 	case "craco":
-		return &programs[1387]
+		return &programs[1386]
 	case "ng":
-		return &programs[1388]
+		return &programs[1387]
 	case "nest":
-		return &programs[1389]
+		return &programs[1388]
 	case "expo":
-		return &programs[1390]
+		return &programs[1389]
 	case "eas":
-		return &programs[1391]
+		return &programs[1390]
 	case "react-native":
-		return &programs[1392]
+		return &programs[1391]
 	case "ionic":
-		return &programs[1393]
+		return &programs[1392]
 	case "capacitor":
-		return &programs[1394]
+		return &programs[1393]
 	case "cap":
-		return &programs[1395]
+		return &programs[1394]
 	case "quasar":
-		return &programs[1396]
+		return &programs[1395]
 	case "ember":
-		return &programs[1397]
+		return &programs[1396]
 	case "docusaurus":
-		return &programs[1398]
+		return &programs[1397]
 	case "vuepress":
-		return &programs[1399]
+		return &programs[1398]
 	case "vitepress":
-		return &programs[1400]
+		return &programs[1399]
 	case "eleventy":
-		return &programs[1401]
+		return &programs[1400]
 	case "strapi":
-		return &programs[1402]
+		return &programs[1401]
 	case "medusa":
-		return &programs[1403]
+		return &programs[1402]
 	case "payload":
-		return &programs[1404]
+		return &programs[1403]
 	case "wrangler":
-		return &programs[1405]
+		return &programs[1404]
 	case "vercel":
-		return &programs[1406]
+		return &programs[1405]
 	case "netlify":
-		return &programs[1407]
+		return &programs[1406]
 	case "firebase":
-		return &programs[1408]
+		return &programs[1407]
 	case "amplify":
-		return &programs[1409]
+		return &programs[1408]
 	case "serverless":
-		return &programs[1410]
+		return &programs[1409]
 	case "sls":
-		return &programs[1411]
+		return &programs[1410]
 	case "sst":
-		return &programs[1412]
+		return &programs[1411]
 	case "supabase":
-		return &programs[1413]
+		return &programs[1412]
 	case "prisma":
-		return &programs[1414]
+		return &programs[1413]
 	case "drizzle-kit":
-		return &programs[1415]
+		return &programs[1414]
 	case "typeorm":
-		return &programs[1416]
+		return &programs[1415]
 	case "sequelize":
-		return &programs[1417]
+		return &programs[1416]
 	case "sequelize-cli":
-		return &programs[1418]
+		return &programs[1417]
 	case "knex":
-		return &programs[1419]
+		return &programs[1418]
 	case "mikro-orm":
-		return &programs[1420]
+		return &programs[1419]
 	case "graphql-codegen":
-		return &programs[1421]
+		return &programs[1420]
 	case "openapi-generator":
-		return &programs[1422]
+		return &programs[1421]
 	case "openapi-generator-cli":
-		return &programs[1423]
+		return &programs[1422]
 	case "openapi-typescript":
-		return &programs[1424]
+		return &programs[1423]
 	case "orval":
-		return &programs[1425]
+		return &programs[1424]
 	case "swagger-cli":
-		return &programs[1426]
+		return &programs[1425]
 	case "redocly":
-		return &programs[1427]
+		return &programs[1426]
 	case "spectral":
-		return &programs[1428]
+		return &programs[1427]
 	case "changeset":
-		return &programs[1429]
+		return &programs[1428]
 	case "semantic-release":
-		return &programs[1430]
+		return &programs[1429]
 	case "release-it":
-		return &programs[1431]
+		return &programs[1430]
 	case "np":
-		return &programs[1432]
+		return &programs[1431]
 	case "rush":
-		return &programs[1433]
+		return &programs[1432]
 	case "wireit":
-		return &programs[1434]
+		return &programs[1433]
 	case "husky":
-		return &programs[1435]
+		return &programs[1434]
 	case "patch-package":
-		return &programs[1436]
+		return &programs[1435]
 	case "live-server":
-		return &programs[1437]
+		return &programs[1436]
 	case "json-server":
-		return &programs[1438]
+		return &programs[1437]
 	case "browser-sync":
-		return &programs[1439]
+		return &programs[1438]
 	case "localtunnel":
-		return &programs[1440]
+		return &programs[1439]
 	case "lt":
-		return &programs[1441]
+		return &programs[1440]
 	case "pm2":
-		return &programs[1442]
+		return &programs[1441]
 	case "forever":
-		return &programs[1443]
+		return &programs[1442]
 	case "plop":
-		return &programs[1444]
+		return &programs[1443]
 	case "hygen":
-		return &programs[1445]
+		return &programs[1444]
 	case "yo":
-		return &programs[1446]
+		return &programs[1445]
 	case "degit":
-		return &programs[1447]
+		return &programs[1446]
 	case "tiged":
-		return &programs[1448]
+		return &programs[1447]
 	case "create-react-app":
-		return &programs[1449]
+		return &programs[1448]
 	case "create-next-app":
-		return &programs[1450]
+		return &programs[1449]
 	case "create-vite":
-		return &programs[1451]
+		return &programs[1450]
 	case "shadcn":
-		return &programs[1452]
+		return &programs[1451]
 	case "vsce":
-		return &programs[1453]
+		return &programs[1452]
 	case "ovsx":
-		return &programs[1454]
+		return &programs[1453]
 	case "electron":
-		return &programs[1455]
+		return &programs[1454]
 	case "electron-builder":
-		return &programs[1456]
+		return &programs[1455]
 	case "electron-forge":
-		return &programs[1457]
+		return &programs[1456]
 	case "tauri":
-		return &programs[1458]
+		return &programs[1457]
 	case "esm":
-		return &programs[1459]
+		return &programs[1458]
 	case "zx":
-		return &programs[1460]
+		return &programs[1459]
 	case "wasp":
-		return &programs[1461]
+		return &programs[1460]
 	case "convex":
-		return &programs[1462]
+		return &programs[1461]
 	case "inngest":
-		return &programs[1463]
+		return &programs[1462]
 	case "trigger":
-		return &programs[1464]
+		return &programs[1463]
 	case "solid":
-		return &programs[1465]
+		return &programs[1464]
 	case "qwik":
-		return &programs[1466]
+		return &programs[1465]
 	case "hardhat":
-		return &programs[1467]
+		return &programs[1466]
 	case "forge":
-		return &programs[1468]
+		return &programs[1467]
 	case "cast":
-		return &programs[1469]
+		return &programs[1468]
 	case "anvil":
-		return &programs[1470]
+		return &programs[1469]
 	case "truffle":
-		return &programs[1471]
+		return &programs[1470]
 	case "anchor":
-		return &programs[1472]
+		return &programs[1471]
 	case "solana":
-		return &programs[1473]
+		return &programs[1472]
 	case "nft":
-		return &programs[1474]
+		return &programs[1473]
 	case "nginx":
-		return &programs[1475]
+		return &programs[1474]
 	case "ngrok":
-		return &programs[1476]
+		return &programs[1475]
 	case "nice":
-		return &programs[1477]
+		return &programs[1476]
 	case "ninja":
-		return &programs[1478]
+		return &programs[1477]
 	case "ninja-build":
-		return &programs[1479]
+		return &programs[1478]
 	case "nix":
-		return &programs[1480]
+		return &programs[1479]
 	case "nix-shell":
-		return &programs[1481]
+		return &programs[1480]
 	case "nl":
-		return &programs[1482]
+		return &programs[1481]
 	case "nm":
-		return &programs[1483]
+		return &programs[1482]
 	case "objdump":
-		return &programs[1484]
+		return &programs[1483]
 	case "readelf":
-		return &programs[1485]
+		return &programs[1484]
 	case "size":
-		return &programs[1486]
+		return &programs[1485]
 	case "otool":
-		return &programs[1487]
+		return &programs[1486]
 	case "nmap":
-		return &programs[1488]
+		return &programs[1487]
 	case "nmcli":
-		return &programs[1489]
+		return &programs[1488]
 	case "node":
-		return &programs[1490]
+		return &programs[1489]
 	case "nodejs":
-		return &programs[1491]
+		return &programs[1490]
 	case "node.exe":
-		return &programs[1492]
+		return &programs[1491]
 	case "nodemon":
-		return &programs[1493]
+		return &programs[1492]
 	case "nohup":
-		return &programs[1494]
+		return &programs[1493]
 	case "nomad":
-		return &programs[1495]
+		return &programs[1494]
 	case "nosetests":
-		return &programs[1496]
+		return &programs[1495]
 	case "nosetests3":
-		return &programs[1497]
+		return &programs[1496]
 	case "npm":
-		return &programs[1498]
+		return &programs[1497]
 	case "npm-run-all":
-		return &programs[1499]
+		return &programs[1498]
 	case "run-s":
-		return &programs[1500]
+		return &programs[1499]
 	case "run-p":
-		return &programs[1501]
+		return &programs[1500]
 	case "npm-run-all2":
-		return &programs[1502]
+		return &programs[1501]
 	case "nproc":
-		return &programs[1503]
+		return &programs[1502]
 	case "npx":
-		return &programs[1504]
+		return &programs[1503]
 	case "nr":
-		return &programs[1505]
+		return &programs[1504]
 	case "wsrun":
-		return &programs[1506]
+		return &programs[1505]
 	case "nsenter":
-		return &programs[1507]
+		return &programs[1506]
 	case "ntpq":
-		return &programs[1508]
+		return &programs[1507]
 	case "nu":
-		return &programs[1509]
+		return &programs[1508]
 	case "elvish":
-		return &programs[1510]
+		return &programs[1509]
 	case "xonsh":
-		return &programs[1511]
+		return &programs[1510]
 	case "pwsh":
-		return &programs[1512]
+		return &programs[1511]
 	case "powershell":
-		return &programs[1513]
+		return &programs[1512]
 	case "cmd":
-		return &programs[1514]
+		return &programs[1513]
 	case "cmd.exe":
-		return &programs[1515]
+		return &programs[1514]
 	case "powershell.exe":
-		return &programs[1516]
+		return &programs[1515]
 	case "nuget":
-		return &programs[1517]
+		return &programs[1516]
 	case "numactl":
-		return &programs[1518]
+		return &programs[1517]
 	case "numfmt":
-		return &programs[1519]
+		return &programs[1518]
 	case "nvidia-smi":
-		return &programs[1520]
+		return &programs[1519]
 	case "nvme":
-		return &programs[1521]
+		return &programs[1520]
 	case "nvtop":
-		return &programs[1522]
+		return &programs[1521]
 	case "ocaml":
-		return &programs[1523]
+		return &programs[1522]
 	case "od":
-		return &programs[1524]
+		return &programs[1523]
 	case "op":
-		return &programs[1525]
+		return &programs[1524]
 	case "doppler":
-		return &programs[1526]
+		return &programs[1525]
 	case "openrsync":
-		return &programs[1527]
+		return &programs[1526]
 	case "openssl":
-		return &programs[1528]
+		return &programs[1527]
 	case "opentofu":
-		return &programs[1529]
+		return &programs[1528]
 	case "oras":
-		return &programs[1530]
+		return &programs[1529]
 	case "osascript":
-		return &programs[1531]
+		return &programs[1530]
 	case "packer":
-		return &programs[1532]
+		return &programs[1531]
 	case "pacman":
-		return &programs[1533]
+		return &programs[1532]
 	case "pandoc":
-		return &programs[1534]
+		return &programs[1533]
 	case "parallel":
-		return &programs[1535]
+		return &programs[1534]
 	case "parted":
-		return &programs[1536]
+		return &programs[1535]
 	case "paste":
-		return &programs[1537]
+		return &programs[1536]
 	case "patch":
-		return &programs[1538]
+		return &programs[1537]
 	case "pathchk":
-		return &programs[1539]
+		return &programs[1538]
 	case "pax":
-		return &programs[1540]
+		return &programs[1539]
 	case "pbzip2":
-		return &programs[1541]
+		return &programs[1540]
 	case "lbzip2":
-		return &programs[1542]
+		return &programs[1541]
 	case "lzop":
-		return &programs[1543]
+		return &programs[1542]
 	case "lrzip":
-		return &programs[1544]
+		return &programs[1543]
 	case "pcre2grep":
-		return &programs[1545]
+		return &programs[1544]
 	case "pcregrep":
-		return &programs[1546]
+		return &programs[1545]
 	case "pct":
-		return &programs[1547]
+		return &programs[1546]
 	case "pctrestore":
-		return &programs[1548]
+		return &programs[1547]
 	case "pdffonts":
-		return &programs[1549]
+		return &programs[1548]
 	case "pdfinfo":
-		return &programs[1550]
+		return &programs[1549]
 	case "pdftotext":
-		return &programs[1551]
+		return &programs[1550]
 	case "pdftoppm":
-		return &programs[1552]
+		return &programs[1551]
 	case "pdfimages":
-		return &programs[1553]
+		return &programs[1552]
 	case "tesseract":
-		return &programs[1554]
+		return &programs[1553]
 	case "ps2pdf":
-		return &programs[1555]
+		return &programs[1554]
 	case "pdfseparate":
-		return &programs[1556]
+		return &programs[1555]
 	case "pdftohtml":
-		return &programs[1557]
+		return &programs[1556]
 	case "pdftops":
-		return &programs[1558]
+		return &programs[1557]
 	case "pdftocairo":
-		return &programs[1559]
+		return &programs[1558]
 	case "pdm":
-		return &programs[1560]
+		return &programs[1559]
 	case "rye":
-		return &programs[1561]
+		return &programs[1560]
 	case "pipenv":
-		return &programs[1562]
+		return &programs[1561]
 	case "flit":
-		return &programs[1563]
+		return &programs[1562]
 	case "perf":
-		return &programs[1564]
+		return &programs[1563]
 	case "perl":
-		return &programs[1565]
+		return &programs[1564]
 	case "perl5":
-		return &programs[1566]
+		return &programs[1565]
 	case "perl5.36":
-		return &programs[1567]
+		return &programs[1566]
 	case "perl5.38":
-		return &programs[1568]
+		return &programs[1567]
 	case "perl5.40":
-		return &programs[1569]
+		return &programs[1568]
 	case "pg_dump":
-		return &programs[1570]
+		return &programs[1569]
 	case "pg_dumpall":
-		return &programs[1571]
+		return &programs[1570]
 	case "pg_basebackup":
-		return &programs[1572]
+		return &programs[1571]
 	case "vacuumdb":
-		return &programs[1573]
+		return &programs[1572]
 	case "reindexdb":
-		return &programs[1574]
+		return &programs[1573]
 	case "createdb":
-		return &programs[1575]
+		return &programs[1574]
 	case "createuser":
-		return &programs[1576]
+		return &programs[1575]
 	case "initdb":
-		return &programs[1577]
+		return &programs[1576]
 	case "pg_isready":
-		return &programs[1578]
+		return &programs[1577]
 	case "pg_lsclusters":
-		return &programs[1579]
+		return &programs[1578]
 	case "pg_resetwal":
-		return &programs[1580]
+		return &programs[1579]
 	case "pg_restore":
-		return &programs[1581]
+		return &programs[1580]
 	case "pgbench":
-		return &programs[1582]
+		return &programs[1581]
 	case "clusterdb":
-		return &programs[1583]
+		return &programs[1582]
 	case "pg_ctl":
-		return &programs[1584]
+		return &programs[1583]
 	case "pg_ctlcluster":
-		return &programs[1585]
+		return &programs[1584]
 	case "pgrep":
-		return &programs[1586]
+		return &programs[1585]
 	case "php":
-		return &programs[1587]
+		return &programs[1586]
 	case "php7.4":
-		return &programs[1588]
+		return &programs[1587]
 	case "php8.0":
-		return &programs[1589]
+		return &programs[1588]
 	case "php8.1":
-		return &programs[1590]
+		return &programs[1589]
 	case "php8.2":
-		return &programs[1591]
+		return &programs[1590]
 	case "php8.3":
-		return &programs[1592]
+		return &programs[1591]
 	case "php8.4":
-		return &programs[1593]
+		return &programs[1592]
 	case "php-cgi":
-		return &programs[1594]
+		return &programs[1593]
 	case "phpunit":
-		return &programs[1595]
+		return &programs[1594]
 	case "pest":
-		return &programs[1596]
+		return &programs[1595]
 	case "phpstan":
-		return &programs[1597]
+		return &programs[1596]
 	case "psalm":
-		return &programs[1598]
+		return &programs[1597]
 	case "phpcs":
-		return &programs[1599]
+		return &programs[1598]
 	case "phpcbf":
-		return &programs[1600]
+		return &programs[1599]
 	case "php-cs-fixer":
-		return &programs[1601]
+		return &programs[1600]
 	case "pint":
-		return &programs[1602]
+		return &programs[1601]
 	case "rector":
-		return &programs[1603]
+		return &programs[1602]
 	case "phpmd":
-		return &programs[1604]
+		return &programs[1603]
 	case "infection":
-		return &programs[1605]
+		return &programs[1604]
 	case "phan":
-		return &programs[1606]
+		return &programs[1605]
 	case "deptrac":
-		return &programs[1607]
+		return &programs[1606]
 	case "larastan":
-		return &programs[1608]
+		return &programs[1607]
 	case "behat":
-		return &programs[1609]
+		return &programs[1608]
 	case "codecept":
-		return &programs[1610]
+		return &programs[1609]
 	case "paratest":
-		return &programs[1611]
+		return &programs[1610]
 	case "artisan":
-		return &programs[1612]
+		return &programs[1611]
 	case "symfony":
-		return &programs[1613]
+		return &programs[1612]
 	case "drush":
-		return &programs[1614]
+		return &programs[1613]
 	case "wp":
-		return &programs[1615]
+		return &programs[1614]
 	case "pickletools":
-		return &programs[1616]
+		return &programs[1615]
 	case "pidwait":
-		return &programs[1617]
+		return &programs[1616]
 	case "pigz":
-		return &programs[1618]
+		return &programs[1617]
 	case "unpigz":
-		return &programs[1619]
+		return &programs[1618]
 	case "compress":
-		return &programs[1620]
+		return &programs[1619]
 	case "uncompress":
-		return &programs[1621]
+		return &programs[1620]
 	case "zopfli":
-		return &programs[1622]
+		return &programs[1621]
 	case "brotli":
-		return &programs[1623]
+		return &programs[1622]
 	case "ping":
-		return &programs[1624]
+		return &programs[1623]
 	case "ping6":
-		return &programs[1625]
+		return &programs[1624]
 	case "arping":
-		return &programs[1626]
+		return &programs[1625]
 	case "fping":
-		return &programs[1627]
+		return &programs[1626]
 	case "pinky":
-		return &programs[1628]
+		return &programs[1627]
 	case "pip":
-		return &programs[1629]
+		return &programs[1628]
 	case "pip2":
-		return &programs[1630]
+		return &programs[1629]
 	case "pip3.8":
-		return &programs[1631]
+		return &programs[1630]
 	case "pip3.9":
-		return &programs[1632]
+		return &programs[1631]
 	case "pip3.10":
-		return &programs[1633]
+		return &programs[1632]
 	case "pip3.11":
-		return &programs[1634]
+		return &programs[1633]
 	case "pip3.12":
-		return &programs[1635]
+		return &programs[1634]
 	case "pip3.13":
-		return &programs[1636]
+		return &programs[1635]
 	case "pip3.14":
-		return &programs[1637]
+		return &programs[1636]
 	case "pip.exe":
-		return &programs[1638]
+		return &programs[1637]
 	case "pip3":
-		return &programs[1639]
+		return &programs[1638]
 	case "pipx":
-		return &programs[1640]
+		return &programs[1639]
 	case "pkexec":
-		return &programs[1641]
+		return &programs[1640]
 	case "pkgutil":
-		return &programs[1642]
+		return &programs[1641]
 	case "pkill":
-		return &programs[1643]
+		return &programs[1642]
 	case "playwright":
-		return &programs[1644]
+		return &programs[1643]
 	case "plink":
-		return &programs[1645]
+		return &programs[1644]
 	case "plocate":
-		return &programs[1646]
+		return &programs[1645]
 	case "mlocate":
-		return &programs[1647]
+		return &programs[1646]
 	case "plutil":
-		return &programs[1648]
+		return &programs[1647]
 	case "pmap":
-		return &programs[1649]
+		return &programs[1648]
 	case "pnginfo":
-		return &programs[1650]
+		return &programs[1649]
 	case "pnpm":
-		return &programs[1651]
+		return &programs[1650]
 	case "pnpx":
-		return &programs[1652]
+		return &programs[1651]
 	case "podman-compose":
-		return &programs[1653]
+		return &programs[1652]
 	case "poetry":
-		return &programs[1654]
+		return &programs[1653]
 	case "popd":
-		return &programs[1655]
+		return &programs[1654]
 	case "pr":
-		return &programs[1656]
+		return &programs[1655]
 	case "pre-commit":
-		return &programs[1657]
+		return &programs[1656]
 	case "prek":
-		return &programs[1658]
+		return &programs[1657]
 	case "prettier":
-		return &programs[1659]
+		return &programs[1658]
 	case "print":
-		return &programs[1660]
+		return &programs[1659]
 	case "printenv":
-		return &programs[1661]
+		return &programs[1660]
 	case "printf":
-		return &programs[1662]
+		return &programs[1661]
 	case "prlimit":
-		return &programs[1663]
+		return &programs[1662]
 	case "profiles":
-		return &programs[1664]
+		return &programs[1663]
 	case "proot":
-		return &programs[1665]
+		return &programs[1664]
 	case "protoc":
-		return &programs[1666]
+		return &programs[1665]
 	case "proxychains4":
-		return &programs[1667]
+		return &programs[1666]
 	case "proxychains":
-		return &programs[1668]
+		return &programs[1667]
 	case "ps":
-		return &programs[1669]
+		return &programs[1668]
 	case "pscp":
-		return &programs[1670]
+		return &programs[1669]
 	case "psql":
-		return &programs[1671]
+		return &programs[1670]
 	case "ptx":
-		return &programs[1672]
+		return &programs[1671]
 	case "pulumi":
-		return &programs[1673]
+		return &programs[1672]
 	case "pushd":
-		return &programs[1674]
+		return &programs[1673]
 	case "pv":
-		return &programs[1675]
+		return &programs[1674]
 	case "pve-firewall":
-		return &programs[1676]
+		return &programs[1675]
 	case "pveam":
-		return &programs[1677]
+		return &programs[1676]
 	case "pveceph":
-		return &programs[1678]
+		return &programs[1677]
 	case "pvecm":
-		return &programs[1679]
+		return &programs[1678]
 	case "pvenode":
-		return &programs[1680]
+		return &programs[1679]
 	case "ha-manager":
-		return &programs[1681]
+		return &programs[1680]
 	case "pvereport":
-		return &programs[1682]
+		return &programs[1681]
 	case "corosync-quorumtool":
-		return &programs[1683]
+		return &programs[1682]
 	case "pvesh":
-		return &programs[1684]
+		return &programs[1683]
 	case "pvesm":
-		return &programs[1685]
+		return &programs[1684]
 	case "pvesr":
-		return &programs[1686]
+		return &programs[1685]
 	case "pmxcfs":
-		return &programs[1687]
+		return &programs[1686]
 	case "pvedaemon":
-		return &programs[1688]
+		return &programs[1687]
 	case "pveproxy":
-		return &programs[1689]
+		return &programs[1688]
 	case "pvestatd":
-		return &programs[1690]
+		return &programs[1689]
 	case "proxmox-backup-client":
-		return &programs[1691]
+		return &programs[1690]
 	case "proxmox-backup-manager":
-		return &programs[1692]
+		return &programs[1691]
 	case "rados":
-		return &programs[1693]
+		return &programs[1692]
 	case "crm":
-		return &programs[1694]
+		return &programs[1693]
 	case "pcs":
-		return &programs[1695]
+		return &programs[1694]
 	case "pvesubscription":
-		return &programs[1696]
+		return &programs[1695]
 	case "pveum":
-		return &programs[1697]
+		return &programs[1696]
 	case "pveversion":
-		return &programs[1698]
+		return &programs[1697]
 	case "pwd":
-		return &programs[1699]
+		return &programs[1698]
 	case "py_compile":
-		return &programs[1700]
+		return &programs[1699]
 	case "compileall":
-		return &programs[1701]
+		return &programs[1700]
 	case "pycodestyle":
-		return &programs[1702]
+		return &programs[1701]
 	case "pyflakes":
-		return &programs[1703]
+		return &programs[1702]
 	case "pyflakes3":
-		return &programs[1704]
+		return &programs[1703]
 	case "pydoc":
-		return &programs[1705]
+		return &programs[1704]
 	case "pydocstyle":
-		return &programs[1706]
+		return &programs[1705]
 	case "pylint":
-		return &programs[1707]
+		return &programs[1706]
 	case "pyproject-build":
-		return &programs[1708]
+		return &programs[1707]
 	case "build":
-		return &programs[1709]
+		return &programs[1708]
 	case "pypy":
-		return &programs[1710]
+		return &programs[1709]
 	case "pypy3":
-		return &programs[1711]
+		return &programs[1710]
 	case "python.exe":
-		return &programs[1712]
+		return &programs[1711]
 	case "py":
-		return &programs[1713]
+		return &programs[1712]
 	case "pyre":
-		return &programs[1714]
+		return &programs[1713]
 	case "pytype":
-		return &programs[1715]
+		return &programs[1714]
 	case "xenon":
-		return &programs[1716]
+		return &programs[1715]
 	case "pyroma":
-		return &programs[1717]
+		return &programs[1716]
 	case "interrogate":
-		return &programs[1718]
+		return &programs[1717]
 	case "safety":
-		return &programs[1719]
+		return &programs[1718]
 	case "pip-audit":
-		return &programs[1720]
+		return &programs[1719]
 	case "ty":
-		return &programs[1721]
+		return &programs[1720]
 	case "zuban":
-		return &programs[1722]
+		return &programs[1721]
 	case "cfn-lint":
-		return &programs[1723]
+		return &programs[1722]
 	case "curlylint":
-		return &programs[1724]
+		return &programs[1723]
 	case "refurb":
-		return &programs[1725]
+		return &programs[1724]
 	case "slotscheck":
-		return &programs[1726]
+		return &programs[1725]
 	case "import-linter":
-		return &programs[1727]
+		return &programs[1726]
 	case "lint-imports":
-		return &programs[1728]
+		return &programs[1727]
 	case "deptry":
-		return &programs[1729]
+		return &programs[1728]
 	case "proselint":
-		return &programs[1730]
+		return &programs[1729]
 	case "vale":
-		return &programs[1731]
+		return &programs[1730]
 	case "stubtest":
-		return &programs[1732]
+		return &programs[1731]
 	case "pyright":
-		return &programs[1733]
+		return &programs[1732]
 	case "basedpyright":
-		return &programs[1734]
+		return &programs[1733]
 	case "pytest":
-		return &programs[1735]
+		return &programs[1734]
 	case "py.test":
-		return &programs[1736]
+		return &programs[1735]
 	case "python":
-		return &programs[1737]
+		return &programs[1736]
 	case "python2":
-		return &programs[1738]
+		return &programs[1737]
 	case "python3":
-		return &programs[1739]
+		return &programs[1738]
 	case "python2.7":
-		return &programs[1740]
+		return &programs[1739]
 	case "python3.7":
-		return &programs[1741]
+		return &programs[1740]
 	case "python3.8":
-		return &programs[1742]
+		return &programs[1741]
 	case "python3.9":
-		return &programs[1743]
+		return &programs[1742]
 	case "python3.10":
-		return &programs[1744]
+		return &programs[1743]
 	case "python3.11":
-		return &programs[1745]
+		return &programs[1744]
 	case "python3.12":
-		return &programs[1746]
+		return &programs[1745]
 	case "python3.13":
-		return &programs[1747]
+		return &programs[1746]
 	case "python3.14":
-		return &programs[1748]
+		return &programs[1747]
 	case "qm":
-		return &programs[1749]
+		return &programs[1748]
 	case "qmrestore":
-		return &programs[1750]
+		return &programs[1749]
 	case "r":
-		return &programs[1751]
+		return &programs[1750]
 	case "rabbitmqadmin":
-		return &programs[1752]
+		return &programs[1751]
 	case "rabbitmqctl":
-		return &programs[1753]
+		return &programs[1752]
 	case "radon":
-		return &programs[1754]
+		return &programs[1753]
 	case "rails":
-		return &programs[1755]
+		return &programs[1754]
 	case "railway":
-		return &programs[1756]
+		return &programs[1755]
 	case "rake":
-		return &programs[1757]
+		return &programs[1756]
 	case "raku":
-		return &programs[1758]
+		return &programs[1757]
 	case "perl6":
-		return &programs[1759]
+		return &programs[1758]
 	case "rar":
-		return &programs[1760]
+		return &programs[1759]
 	case "unar":
-		return &programs[1761]
+		return &programs[1760]
 	case "rbd":
-		return &programs[1762]
+		return &programs[1761]
 	case "rc-service":
-		return &programs[1763]
+		return &programs[1762]
 	case "invoke-rc.d":
-		return &programs[1764]
+		return &programs[1763]
 	case "rclone":
-		return &programs[1765]
+		return &programs[1764]
 	case "rdesktop":
-		return &programs[1766]
+		return &programs[1765]
 	case "read":
-		return &programs[1767]
+		return &programs[1766]
 	case "readlink":
-		return &programs[1768]
+		return &programs[1767]
 	case "realpath":
-		return &programs[1769]
+		return &programs[1768]
 	case "redis-cli":
-		return &programs[1770]
+		return &programs[1769]
 	case "remake":
-		return &programs[1771]
+		return &programs[1770]
 	case "bmake":
-		return &programs[1772]
+		return &programs[1771]
 	case "pmake":
-		return &programs[1773]
+		return &programs[1772]
 	case "rename":
-		return &programs[1774]
+		return &programs[1773]
 	case "repoquery":
-		return &programs[1775]
+		return &programs[1774]
 	case "resolvectl":
-		return &programs[1776]
+		return &programs[1775]
 	case "restic":
-		return &programs[1777]
+		return &programs[1776]
 	case "rev":
-		return &programs[1778]
+		return &programs[1777]
 	case "revive":
-		return &programs[1779]
+		return &programs[1778]
 	case "errcheck":
-		return &programs[1780]
+		return &programs[1779]
 	case "ineffassign":
-		return &programs[1781]
+		return &programs[1780]
 	case "govulncheck":
-		return &programs[1782]
+		return &programs[1781]
 	case "gosec":
-		return &programs[1783]
+		return &programs[1782]
 	case "misspell":
-		return &programs[1784]
+		return &programs[1783]
 	case "shadow":
-		return &programs[1785]
+		return &programs[1784]
 	case "deadcode":
-		return &programs[1786]
+		return &programs[1785]
 	case "nilaway":
-		return &programs[1787]
+		return &programs[1786]
 	case "gopls":
-		return &programs[1788]
+		return &programs[1787]
 	case "benchstat":
-		return &programs[1789]
+		return &programs[1788]
 	case "stringer":
-		return &programs[1790]
+		return &programs[1789]
 	case "mockgen":
-		return &programs[1791]
+		return &programs[1790]
 	case "wire":
-		return &programs[1792]
+		return &programs[1791]
 	case "sqlc":
-		return &programs[1793]
+		return &programs[1792]
 	case "templ":
-		return &programs[1794]
+		return &programs[1793]
 	case "swag":
-		return &programs[1795]
+		return &programs[1794]
 	case "air":
-		return &programs[1796]
+		return &programs[1795]
 	case "gotestsum":
-		return &programs[1797]
+		return &programs[1796]
 	case "ginkgo":
-		return &programs[1798]
+		return &programs[1797]
 	case "ko":
-		return &programs[1799]
+		return &programs[1798]
 	case "goreleaser":
-		return &programs[1800]
+		return &programs[1799]
 	case "protoc-gen-go":
-		return &programs[1801]
+		return &programs[1800]
 	case "gocyclo":
-		return &programs[1802]
+		return &programs[1801]
 	case "rg":
-		return &programs[1803]
+		return &programs[1802]
 	case "rgrep":
-		return &programs[1804]
+		return &programs[1803]
 	case "ggrep":
-		return &programs[1805]
+		return &programs[1804]
 	case "rimraf":
-		return &programs[1806]
+		return &programs[1805]
 	case "del":
-		return &programs[1807]
+		return &programs[1806]
 	case "trash":
-		return &programs[1808]
+		return &programs[1807]
 	case "trash-put":
-		return &programs[1809]
+		return &programs[1808]
 	case "del-cli":
-		return &programs[1810]
+		return &programs[1809]
 	case "shx":
-		return &programs[1811]
+		return &programs[1810]
 	case "cpx":
-		return &programs[1812]
+		return &programs[1811]
 	case "cpy":
-		return &programs[1813]
+		return &programs[1812]
 	case "ncp":
-		return &programs[1814]
+		return &programs[1813]
 	case "mkdirp":
-		return &programs[1815]
+		return &programs[1814]
 	case "copyfiles":
-		return &programs[1816]
+		return &programs[1815]
 	case "replace-in-file":
-		return &programs[1817]
+		return &programs[1816]
 	case "ripgrep":
-		return &programs[1818]
+		return &programs[1817]
 	case "rlwrap":
-		return &programs[1819]
+		return &programs[1818]
 	case "rm":
-		return &programs[1820]
+		return &programs[1819]
 	case "grm":
-		return &programs[1821]
+		return &programs[1820]
 	case "rmdir":
-		return &programs[1822]
+		return &programs[1821]
 	case "rollup":
-		return &programs[1823]
+		return &programs[1822]
 	case "route":
-		return &programs[1824]
+		return &programs[1823]
 	case "rpcclient":
-		return &programs[1825]
+		return &programs[1824]
 	case "rpm":
-		return &programs[1826]
+		return &programs[1825]
 	case "rr":
-		return &programs[1827]
+		return &programs[1826]
 	case "rscript":
-		return &programs[1828]
+		return &programs[1827]
 	case "rspec":
-		return &programs[1829]
+		return &programs[1828]
 	case "rstcheck":
-		return &programs[1830]
+		return &programs[1829]
 	case "rsync":
-		return &programs[1831]
+		return &programs[1830]
 	case "rubocop":
-		return &programs[1832]
+		return &programs[1831]
 	case "standardrb":
-		return &programs[1833]
+		return &programs[1832]
 	case "reek":
-		return &programs[1834]
+		return &programs[1833]
 	case "brakeman":
-		return &programs[1835]
+		return &programs[1834]
 	case "erblint":
-		return &programs[1836]
+		return &programs[1835]
 	case "haml-lint":
-		return &programs[1837]
+		return &programs[1836]
 	case "slim-lint":
-		return &programs[1838]
+		return &programs[1837]
 	case "srb":
-		return &programs[1839]
+		return &programs[1838]
 	case "steep":
-		return &programs[1840]
+		return &programs[1839]
 	case "sorbet":
-		return &programs[1841]
+		return &programs[1840]
 	case "solargraph":
-		return &programs[1842]
+		return &programs[1841]
 	case "yard":
-		return &programs[1843]
+		return &programs[1842]
 	case "rails_best_practices":
-		return &programs[1844]
+		return &programs[1843]
 	case "fasterer":
-		return &programs[1845]
+		return &programs[1844]
 	case "flog":
-		return &programs[1846]
+		return &programs[1845]
 	case "flay":
-		return &programs[1847]
+		return &programs[1846]
 	case "ruby":
-		return &programs[1848]
+		return &programs[1847]
 	case "ruby2.7":
-		return &programs[1849]
+		return &programs[1848]
 	case "ruby3.0":
-		return &programs[1850]
+		return &programs[1849]
 	case "ruby3.1":
-		return &programs[1851]
+		return &programs[1850]
 	case "ruby3.2":
-		return &programs[1852]
+		return &programs[1851]
 	case "ruby3.3":
-		return &programs[1853]
+		return &programs[1852]
 	case "ruff":
-		return &programs[1854]
+		return &programs[1853]
 	case "run0":
-		return &programs[1855]
+		return &programs[1854]
 	case "runcon":
-		return &programs[1856]
+		return &programs[1855]
 	case "runghc":
-		return &programs[1857]
+		return &programs[1856]
 	case "runhaskell":
-		return &programs[1858]
+		return &programs[1857]
 	case "runuser":
-		return &programs[1859]
+		return &programs[1858]
 	case "rushx":
-		return &programs[1860]
+		return &programs[1859]
 	case "rustc":
-		return &programs[1861]
+		return &programs[1860]
 	case "rustfmt":
-		return &programs[1862]
+		return &programs[1861]
 	case "rustup":
-		return &programs[1863]
+		return &programs[1862]
 	case "s3cmd":
-		return &programs[1864]
+		return &programs[1863]
 	case "samu":
-		return &programs[1865]
+		return &programs[1864]
 	case "sar":
-		return &programs[1866]
+		return &programs[1865]
 	case "say":
-		return &programs[1867]
+		return &programs[1866]
 	case "open":
-		return &programs[1868]
+		return &programs[1867]
 	case "xdg-open":
-		return &programs[1869]
+		return &programs[1868]
 	case "start":
-		return &programs[1870]
+		return &programs[1869]
 	case "explorer.exe":
-		return &programs[1871]
+		return &programs[1870]
 	case "afplay":
-		return &programs[1872]
+		return &programs[1871]
 	case "aplay":
-		return &programs[1873]
+		return &programs[1872]
 	case "paplay":
-		return &programs[1874]
+		return &programs[1873]
 	case "notify-send":
-		return &programs[1875]
+		return &programs[1874]
 	case "pbcopy":
-		return &programs[1876]
+		return &programs[1875]
 	case "pbpaste":
-		return &programs[1877]
+		return &programs[1876]
 	case "xclip":
-		return &programs[1878]
+		return &programs[1877]
 	case "xsel":
-		return &programs[1879]
+		return &programs[1878]
 	case "wl-copy":
-		return &programs[1880]
+		return &programs[1879]
 	case "wl-paste":
-		return &programs[1881]
+		return &programs[1880]
 	case "clip.exe":
-		return &programs[1882]
+		return &programs[1881]
 	case "screencapture":
-		return &programs[1883]
+		return &programs[1882]
 	case "scrot":
-		return &programs[1884]
+		return &programs[1883]
 	case "import":
-		return &programs[1885]
+		return &programs[1884]
 	case "xdotool":
-		return &programs[1886]
+		return &programs[1885]
 	case "wmctrl":
-		return &programs[1887]
+		return &programs[1886]
 	case "xprop":
-		return &programs[1888]
+		return &programs[1887]
 	case "xrandr":
-		return &programs[1889]
+		return &programs[1888]
 	case "zenity":
-		return &programs[1890]
+		return &programs[1889]
 	case "dialog":
-		return &programs[1891]
+		return &programs[1890]
 	case "whiptail":
-		return &programs[1892]
+		return &programs[1891]
 	case "mail":
-		return &programs[1893]
+		return &programs[1892]
 	case "mailx":
-		return &programs[1894]
+		return &programs[1893]
 	case "msmtp":
-		return &programs[1895]
+		return &programs[1894]
 	case "swaks":
-		return &programs[1896]
+		return &programs[1895]
 	case "logger":
-		return &programs[1897]
+		return &programs[1896]
 	case "systemd-cat":
-		return &programs[1898]
+		return &programs[1897]
 	case "scc":
-		return &programs[1899]
+		return &programs[1898]
 	case "scons":
-		return &programs[1900]
+		return &programs[1899]
 	case "waf":
-		return &programs[1901]
+		return &programs[1900]
 	case "tup":
-		return &programs[1902]
+		return &programs[1901]
 	case "redo":
-		return &programs[1903]
+		return &programs[1902]
 	case "buck":
-		return &programs[1904]
+		return &programs[1903]
 	case "buck2":
-		return &programs[1905]
+		return &programs[1904]
 	case "pants":
-		return &programs[1906]
+		return &programs[1905]
 	case "please":
-		return &programs[1907]
+		return &programs[1906]
 	case "drake":
-		return &programs[1908]
+		return &programs[1907]
 	case "thor":
-		return &programs[1909]
+		return &programs[1908]
 	case "fab":
-		return &programs[1910]
+		return &programs[1909]
 	case "lein":
-		return &programs[1911]
+		return &programs[1910]
 	case "boot":
-		return &programs[1912]
+		return &programs[1911]
 	case "mill":
-		return &programs[1913]
+		return &programs[1912]
 	case "bleep":
-		return &programs[1914]
+		return &programs[1913]
 	case "jake":
-		return &programs[1915]
+		return &programs[1914]
 	case "cake":
-		return &programs[1916]
+		return &programs[1915]
 	case "xmake":
-		return &programs[1917]
+		return &programs[1916]
 	case "premake5":
-		return &programs[1918]
+		return &programs[1917]
 	case "earthly":
-		return &programs[1919]
+		return &programs[1918]
 	case "dagger":
-		return &programs[1920]
+		return &programs[1919]
 	case "tilt":
-		return &programs[1921]
+		return &programs[1920]
 	case "skaffold":
-		return &programs[1922]
+		return &programs[1921]
 	case "garden":
-		return &programs[1923]
+		return &programs[1922]
 	case "bit":
-		return &programs[1924]
+		return &programs[1923]
 	case "scp":
-		return &programs[1925]
+		return &programs[1924]
 	case "screen":
-		return &programs[1926]
+		return &programs[1925]
 	case "script":
-		return &programs[1927]
+		return &programs[1926]
 	case "scriptreplay":
-		return &programs[1928]
+		return &programs[1927]
 	case "scutil":
-		return &programs[1929]
+		return &programs[1928]
 	case "sdiff":
-		return &programs[1930]
+		return &programs[1929]
 	case "security":
-		return &programs[1931]
+		return &programs[1930]
 	case "sed":
-		return &programs[1932]
+		return &programs[1931]
 	case "semgrep":
-		return &programs[1933]
+		return &programs[1932]
 	case "sendmail":
-		return &programs[1934]
+		return &programs[1933]
 	case "seq":
-		return &programs[1935]
+		return &programs[1934]
 	case "service":
-		return &programs[1936]
+		return &programs[1935]
 	case "set":
-		return &programs[1937]
+		return &programs[1936]
 	case "setarch":
-		return &programs[1938]
+		return &programs[1937]
 	case "setcap":
-		return &programs[1939]
+		return &programs[1938]
 	case "userdel":
-		return &programs[1940]
+		return &programs[1939]
 	case "groupadd":
-		return &programs[1941]
+		return &programs[1940]
 	case "groupdel":
-		return &programs[1942]
+		return &programs[1941]
 	case "groupmod":
-		return &programs[1943]
+		return &programs[1942]
 	case "adduser":
-		return &programs[1944]
+		return &programs[1943]
 	case "deluser":
-		return &programs[1945]
+		return &programs[1944]
 	case "passwd":
-		return &programs[1946]
+		return &programs[1945]
 	case "chpasswd":
-		return &programs[1947]
+		return &programs[1946]
 	case "chsh":
-		return &programs[1948]
+		return &programs[1947]
 	case "gpasswd":
-		return &programs[1949]
+		return &programs[1948]
 	case "addgroup":
-		return &programs[1950]
+		return &programs[1949]
 	case "delgroup":
-		return &programs[1951]
+		return &programs[1950]
 	case "setopt":
-		return &programs[1952]
+		return &programs[1951]
 	case "unsetopt":
-		return &programs[1953]
+		return &programs[1952]
 	case "setpriv":
-		return &programs[1954]
+		return &programs[1953]
 	case "setsid":
-		return &programs[1955]
+		return &programs[1954]
 	case "sfdisk":
-		return &programs[1956]
+		return &programs[1955]
 	case "sftp":
-		return &programs[1957]
+		return &programs[1956]
 	case "sg":
-		return &programs[1958]
+		return &programs[1957]
 	case "sgdisk":
-		return &programs[1959]
+		return &programs[1958]
 	case "shasum":
-		return &programs[1960]
+		return &programs[1959]
 	case "shellcheck":
-		return &programs[1961]
+		return &programs[1960]
 	case "shfmt":
-		return &programs[1962]
+		return &programs[1961]
 	case "shopt":
-		return &programs[1963]
+		return &programs[1962]
 	case "shred":
-		return &programs[1964]
+		return &programs[1963]
 	case "shuf":
-		return &programs[1965]
+		return &programs[1964]
 	case "shutdown":
-		return &programs[1966]
+		return &programs[1965]
 	case "sips":
-		return &programs[1967]
+		return &programs[1966]
 	case "skopeo":
-		return &programs[1968]
+		return &programs[1967]
 	case "slabtop":
-		return &programs[1969]
+		return &programs[1968]
 	case "sleep":
-		return &programs[1970]
+		return &programs[1969]
 	case "smartctl":
-		return &programs[1971]
+		return &programs[1970]
 	case "smbclient":
-		return &programs[1972]
+		return &programs[1971]
 	case "snap":
-		return &programs[1973]
+		return &programs[1972]
 	case "snmpget":
-		return &programs[1974]
+		return &programs[1973]
 	case "snmpwalk":
-		return &programs[1975]
+		return &programs[1974]
 	case "snyk":
-		return &programs[1976]
+		return &programs[1975]
 	case "socat":
-		return &programs[1977]
+		return &programs[1976]
 	case "softlimit":
-		return &programs[1978]
+		return &programs[1977]
 	case "sort":
-		return &programs[1979]
+		return &programs[1978]
 	case "source":
-		return &programs[1980]
+		return &programs[1979]
 	case ".":
-		return &programs[1981]
+		return &programs[1980]
 	case "spctl":
-		return &programs[1982]
+		return &programs[1981]
 	case "sphinx-build":
-		return &programs[1983]
+		return &programs[1982]
 	case "split":
-		return &programs[1984]
+		return &programs[1983]
 	case "sponge":
-		return &programs[1985]
+		return &programs[1984]
 	case "sqlcmd":
-		return &programs[1986]
+		return &programs[1985]
 	case "sqlfluff":
-		return &programs[1987]
+		return &programs[1986]
 	case "sqlite":
-		return &programs[1988]
+		return &programs[1987]
 	case "sqlcipher":
-		return &programs[1989]
+		return &programs[1988]
 	case "litecli":
-		return &programs[1990]
+		return &programs[1989]
 	case "sqlite3":
-		return &programs[1991]
+		return &programs[1990]
 	case "srm":
-		return &programs[1992]
+		return &programs[1991]
 	case "ss":
-		return &programs[1993]
+		return &programs[1992]
 	case "ssh":
-		return &programs[1994]
+		return &programs[1993]
 	case "ssh-add":
-		return &programs[1995]
+		return &programs[1994]
 	case "ssh-agent":
-		return &programs[1996]
+		return &programs[1995]
 	case "ssh-copy-id":
-		return &programs[1997]
+		return &programs[1996]
 	case "ssh-keygen":
-		return &programs[1998]
+		return &programs[1997]
 	case "ssh-keyscan":
-		return &programs[1999]
+		return &programs[1998]
 	case "sshpass":
-		return &programs[2000]
+		return &programs[1999]
 	case "start-stop-daemon":
-		return &programs[2001]
+		return &programs[2000]
 	case "stat":
-		return &programs[2002]
+		return &programs[2001]
 	case "staticcheck":
-		return &programs[2003]
+		return &programs[2002]
 	case "stdbuf":
-		return &programs[2004]
+		return &programs[2003]
 	case "stern":
-		return &programs[2005]
+		return &programs[2004]
 	case "strace":
-		return &programs[2006]
+		return &programs[2005]
 	case "strings":
-		return &programs[2007]
+		return &programs[2006]
 	case "stty":
-		return &programs[2008]
+		return &programs[2007]
 	case "stubgen":
-		return &programs[2009]
+		return &programs[2008]
 	case "stylelint":
-		return &programs[2010]
+		return &programs[2009]
 	case "su":
-		return &programs[2011]
+		return &programs[2010]
 	case "sudo":
-		return &programs[2012]
+		return &programs[2011]
 	case "sudoedit":
-		return &programs[2013]
+		return &programs[2012]
 	case "svgo":
-		return &programs[2014]
+		return &programs[2013]
 	case "svn":
-		return &programs[2015]
+		return &programs[2014]
 	case "sw_vers":
-		return &programs[2016]
+		return &programs[2015]
 	case "system_profiler":
-		return &programs[2017]
+		return &programs[2016]
 	case "vm_stat":
-		return &programs[2018]
+		return &programs[2017]
 	case "swapon":
-		return &programs[2019]
+		return &programs[2018]
 	case "swift":
-		return &programs[2020]
+		return &programs[2019]
 	case "sync":
-		return &programs[2021]
+		return &programs[2020]
 	case "sysctl":
-		return &programs[2022]
+		return &programs[2021]
 	case "systemctl":
-		return &programs[2023]
+		return &programs[2022]
 	case "systemd-analyze":
-		return &programs[2024]
+		return &programs[2023]
 	case "systemd-cgls":
-		return &programs[2025]
+		return &programs[2024]
 	case "systemd-cgtop":
-		return &programs[2026]
+		return &programs[2025]
 	case "systemd-detect-virt":
-		return &programs[2027]
+		return &programs[2026]
 	case "systemd-path":
-		return &programs[2028]
+		return &programs[2027]
 	case "systemd-inhibit":
-		return &programs[2029]
+		return &programs[2028]
 	case "systemd-nspawn":
-		return &programs[2030]
+		return &programs[2029]
 	case "systemd-resolve":
-		return &programs[2031]
+		return &programs[2030]
 	case "portablectl":
-		return &programs[2032]
+		return &programs[2031]
 	case "homectl":
-		return &programs[2033]
+		return &programs[2032]
 	case "userdbctl":
-		return &programs[2034]
+		return &programs[2033]
 	case "oomctl":
-		return &programs[2035]
+		return &programs[2034]
 	case "systemd-run":
-		return &programs[2036]
+		return &programs[2035]
 	case "systemd-tmpfiles":
-		return &programs[2037]
+		return &programs[2036]
 	case "tac":
-		return &programs[2038]
+		return &programs[2037]
 	case "tail":
-		return &programs[2039]
+		return &programs[2038]
 	case "tar":
-		return &programs[2040]
+		return &programs[2039]
 	case "task":
-		return &programs[2041]
+		return &programs[2040]
 	case "go-task":
-		return &programs[2042]
+		return &programs[2041]
 	case "taskset":
-		return &programs[2043]
+		return &programs[2042]
 	case "tclsh":
-		return &programs[2044]
+		return &programs[2043]
 	case "wish":
-		return &programs[2045]
+		return &programs[2044]
 	case "tclsh8.6":
-		return &programs[2046]
+		return &programs[2045]
 	case "expectk":
-		return &programs[2047]
+		return &programs[2046]
 	case "tcpdump":
-		return &programs[2048]
+		return &programs[2047]
 	case "tee":
-		return &programs[2049]
+		return &programs[2048]
 	case "telnet":
-		return &programs[2050]
+		return &programs[2049]
 	case "terraform":
-		return &programs[2051]
+		return &programs[2050]
 	case "tofu":
-		return &programs[2052]
+		return &programs[2051]
 	case "terragrunt":
-		return &programs[2053]
+		return &programs[2052]
 	case "test":
-		return &programs[2054]
+		return &programs[2053]
 	case "[":
-		return &programs[2055]
+		return &programs[2054]
 	case "texlua":
-		return &programs[2056]
+		return &programs[2055]
 	case "tflint":
-		return &programs[2057]
+		return &programs[2056]
 	case "tftp":
-		return &programs[2058]
+		return &programs[2057]
 	case "tiffinfo":
-		return &programs[2059]
+		return &programs[2058]
 	case "time":
-		return &programs[2060]
+		return &programs[2059]
 	case "timedatectl":
-		return &programs[2061]
+		return &programs[2060]
 	case "hostnamectl":
-		return &programs[2062]
+		return &programs[2061]
 	case "localectl":
-		return &programs[2063]
+		return &programs[2062]
 	case "networkctl":
-		return &programs[2064]
+		return &programs[2063]
 	case "timeit":
-		return &programs[2065]
+		return &programs[2064]
 	case "timeout":
-		return &programs[2066]
+		return &programs[2065]
 	case "times":
-		return &programs[2067]
+		return &programs[2066]
 	case "suspend":
-		return &programs[2068]
+		return &programs[2067]
 	case "tload":
-		return &programs[2069]
+		return &programs[2068]
 	case "tmutil":
-		return &programs[2070]
+		return &programs[2069]
 	case "tmux":
-		return &programs[2071]
+		return &programs[2070]
 	case "tnftp":
-		return &programs[2072]
+		return &programs[2071]
 	case "ncftp":
-		return &programs[2073]
+		return &programs[2072]
 	case "tokei":
-		return &programs[2074]
+		return &programs[2073]
 	case "top":
-		return &programs[2075]
+		return &programs[2074]
 	case "torsocks":
-		return &programs[2076]
+		return &programs[2075]
 	case "torify":
-		return &programs[2077]
+		return &programs[2076]
 	case "touch":
-		return &programs[2078]
+		return &programs[2077]
 	case "tox":
-		return &programs[2079]
+		return &programs[2078]
 	case "tr":
-		return &programs[2080]
+		return &programs[2079]
 	case "trace":
-		return &programs[2081]
+		return &programs[2080]
 	case "traceroute":
-		return &programs[2082]
+		return &programs[2081]
 	case "tracepath":
-		return &programs[2083]
+		return &programs[2082]
 	case "trap":
-		return &programs[2084]
+		return &programs[2083]
 	case "tree":
-		return &programs[2085]
+		return &programs[2084]
 	case "trivy":
-		return &programs[2086]
+		return &programs[2085]
 	case "true":
-		return &programs[2087]
+		return &programs[2086]
 	case "false":
-		return &programs[2088]
+		return &programs[2087]
 	case "truncate":
-		return &programs[2089]
+		return &programs[2088]
 	case "ts":
-		return &programs[2090]
+		return &programs[2089]
 	case "isutf8":
-		return &programs[2091]
+		return &programs[2090]
 	case "errno":
-		return &programs[2092]
+		return &programs[2091]
 	case "combine":
-		return &programs[2093]
+		return &programs[2092]
 	case "mispipe":
-		return &programs[2094]
+		return &programs[2093]
 	case "zrun":
-		return &programs[2095]
+		return &programs[2094]
 	case "vidir":
-		return &programs[2096]
+		return &programs[2095]
 	case "vipe":
-		return &programs[2097]
+		return &programs[2096]
 	case "pee":
-		return &programs[2098]
+		return &programs[2097]
 	case "lckdo":
-		return &programs[2099]
+		return &programs[2098]
 	case "ifdata":
-		return &programs[2100]
+		return &programs[2099]
 	case "tsc":
-		return &programs[2101]
+		return &programs[2100]
 	case "tshark":
-		return &programs[2102]
+		return &programs[2101]
 	case "dumpcap":
-		return &programs[2103]
+		return &programs[2102]
 	case "rawshark":
-		return &programs[2104]
+		return &programs[2103]
 	case "tsort":
-		return &programs[2105]
+		return &programs[2104]
 	case "tsx":
-		return &programs[2106]
+		return &programs[2105]
 	case "ts-node":
-		return &programs[2107]
+		return &programs[2106]
 	case "esno":
-		return &programs[2108]
+		return &programs[2107]
 	case "vite-node":
-		return &programs[2109]
+		return &programs[2108]
 	case "tty":
-		return &programs[2110]
+		return &programs[2109]
 	case "tune2fs":
-		return &programs[2111]
+		return &programs[2110]
 	case "turbo":
-		return &programs[2112]
+		return &programs[2111]
 	case "twine":
-		return &programs[2113]
+		return &programs[2112]
 	case "type":
-		return &programs[2114]
+		return &programs[2113]
 	case "udevadm":
-		return &programs[2115]
+		return &programs[2114]
 	case "ufw":
-		return &programs[2116]
+		return &programs[2115]
 	case "ugrep":
-		return &programs[2117]
+		return &programs[2116]
 	case "ug":
-		return &programs[2118]
+		return &programs[2117]
 	case "ulimit":
-		return &programs[2119]
+		return &programs[2118]
 	case "umask":
-		return &programs[2120]
+		return &programs[2119]
 	case "umount":
-		return &programs[2121]
+		return &programs[2120]
 	case "swapoff":
-		return &programs[2122]
+		return &programs[2121]
 	case "modprobe":
-		return &programs[2123]
+		return &programs[2122]
 	case "insmod":
-		return &programs[2124]
+		return &programs[2123]
 	case "rmmod":
-		return &programs[2125]
+		return &programs[2124]
 	case "unalias":
-		return &programs[2126]
+		return &programs[2125]
 	case "uname":
-		return &programs[2127]
+		return &programs[2126]
 	case "uniq":
-		return &programs[2128]
+		return &programs[2127]
 	case "unittest":
-		return &programs[2129]
+		return &programs[2128]
 	case "unlink":
-		return &programs[2130]
+		return &programs[2129]
 	case "unrar":
-		return &programs[2131]
+		return &programs[2130]
 	case "unset":
-		return &programs[2132]
+		return &programs[2131]
 	case "unshare":
-		return &programs[2133]
+		return &programs[2132]
 	case "unxz":
-		return &programs[2134]
+		return &programs[2133]
 	case "lzma":
-		return &programs[2135]
+		return &programs[2134]
 	case "unlzma":
-		return &programs[2136]
+		return &programs[2135]
 	case "pxz":
-		return &programs[2137]
+		return &programs[2136]
 	case "lzip":
-		return &programs[2138]
+		return &programs[2137]
 	case "unzip":
-		return &programs[2139]
+		return &programs[2138]
 	case "update-alternatives":
-		return &programs[2140]
+		return &programs[2139]
 	case "uptime":
-		return &programs[2141]
+		return &programs[2140]
 	case "useradd":
-		return &programs[2142]
+		return &programs[2141]
 	case "usermod":
-		return &programs[2143]
+		return &programs[2142]
 	case "users":
-		return &programs[2144]
+		return &programs[2143]
 	case "uuidgen":
-		return &programs[2145]
+		return &programs[2144]
 	case "uv":
-		return &programs[2146]
+		return &programs[2145]
 	case "uvx":
-		return &programs[2147]
+		return &programs[2146]
 	case "vagrant":
-		return &programs[2148]
+		return &programs[2147]
 	case "valgrind":
-		return &programs[2149]
+		return &programs[2148]
 	case "valkey-cli":
-		return &programs[2150]
+		return &programs[2149]
 	case "keydb-cli":
-		return &programs[2151]
+		return &programs[2150]
 	case "vault":
-		return &programs[2152]
+		return &programs[2151]
 	case "vdir":
-		return &programs[2153]
+		return &programs[2152]
 	case "velero":
-		return &programs[2154]
+		return &programs[2153]
 	case "venv":
-		return &programs[2155]
+		return &programs[2154]
 	case "view":
-		return &programs[2156]
+		return &programs[2155]
 	case "vimdiff":
-		return &programs[2157]
+		return &programs[2156]
 	case "ex":
-		return &programs[2158]
+		return &programs[2157]
 	case "rvim":
-		return &programs[2159]
+		return &programs[2158]
 	case "nvi":
-		return &programs[2160]
+		return &programs[2159]
 	case "vim.tiny":
-		return &programs[2161]
+		return &programs[2160]
 	case "vim.basic":
-		return &programs[2162]
+		return &programs[2161]
 	case "nano":
-		return &programs[2163]
+		return &programs[2162]
 	case "pico":
-		return &programs[2164]
+		return &programs[2163]
 	case "micro":
-		return &programs[2165]
+		return &programs[2164]
 	case "joe":
-		return &programs[2166]
+		return &programs[2165]
 	case "jed":
-		return &programs[2167]
+		return &programs[2166]
 	case "mcedit":
-		return &programs[2168]
+		return &programs[2167]
 	case "helix":
-		return &programs[2169]
+		return &programs[2168]
 	case "hx":
-		return &programs[2170]
+		return &programs[2169]
 	case "kak":
-		return &programs[2171]
+		return &programs[2170]
 	case "ne":
-		return &programs[2172]
+		return &programs[2171]
 	case "zile":
-		return &programs[2173]
+		return &programs[2172]
 	case "mg":
-		return &programs[2174]
+		return &programs[2173]
 	case "emacs-nox":
-		return &programs[2175]
+		return &programs[2174]
 	case "vim":
-		return &programs[2176]
+		return &programs[2175]
 	case "vi":
-		return &programs[2177]
+		return &programs[2176]
 	case "nvim":
-		return &programs[2178]
+		return &programs[2177]
 	case "virsh":
-		return &programs[2179]
+		return &programs[2178]
 	case "virtualenv":
-		return &programs[2180]
+		return &programs[2179]
 	case "pyvenv":
-		return &programs[2181]
+		return &programs[2180]
 	case "visudo":
-		return &programs[2182]
+		return &programs[2181]
 	case "vite":
-		return &programs[2183]
+		return &programs[2182]
 	case "vitest":
-		return &programs[2184]
+		return &programs[2183]
 	case "vue-tsc":
-		return &programs[2185]
+		return &programs[2184]
 	case "tsgo":
-		return &programs[2186]
+		return &programs[2185]
 	case "vulture":
-		return &programs[2187]
+		return &programs[2186]
 	case "vzdump":
-		return &programs[2188]
+		return &programs[2187]
 	case "pveperf":
-		return &programs[2189]
+		return &programs[2188]
 	case "w":
-		return &programs[2190]
+		return &programs[2189]
 	case "wait":
-		return &programs[2191]
+		return &programs[2190]
 	case "watch":
-		return &programs[2192]
+		return &programs[2191]
 	case "watchexec":
-		return &programs[2193]
+		return &programs[2192]
 	case "wc":
-		return &programs[2194]
+		return &programs[2193]
 	case "wdiff":
-		return &programs[2195]
+		return &programs[2194]
 	case "webpack":
-		return &programs[2196]
+		return &programs[2195]
 	case "webpack-dev-server":
-		return &programs[2197]
+		return &programs[2196]
 	case "rspack":
-		return &programs[2198]
+		return &programs[2197]
 	case "rsbuild":
-		return &programs[2199]
+		return &programs[2198]
 	case "tsup":
-		return &programs[2200]
+		return &programs[2199]
 	case "tsdown":
-		return &programs[2201]
+		return &programs[2200]
 	case "unbuild":
-		return &programs[2202]
+		return &programs[2201]
 	case "microbundle":
-		return &programs[2203]
+		return &programs[2202]
 	case "swc":
-		return &programs[2204]
+		return &programs[2203]
 	case "babel":
-		return &programs[2205]
+		return &programs[2204]
 	case "browserify":
-		return &programs[2206]
+		return &programs[2205]
 	case "ncc":
-		return &programs[2207]
+		return &programs[2206]
 	case "wget":
-		return &programs[2208]
+		return &programs[2207]
 	case "whatis":
-		return &programs[2209]
+		return &programs[2208]
 	case "whence":
-		return &programs[2210]
+		return &programs[2209]
 	case "where":
-		return &programs[2211]
+		return &programs[2210]
 	case "which":
-		return &programs[2212]
+		return &programs[2211]
 	case "whereis":
-		return &programs[2213]
+		return &programs[2212]
 	case "who":
-		return &programs[2214]
+		return &programs[2213]
 	case "whoami":
-		return &programs[2215]
+		return &programs[2214]
 	case "logname":
-		return &programs[2216]
+		return &programs[2215]
 	case "groups":
-		return &programs[2217]
+		return &programs[2216]
 	case "factor":
-		return &programs[2218]
+		return &programs[2217]
 	case "whois":
-		return &programs[2219]
+		return &programs[2218]
 	case "wipefs":
-		return &programs[2220]
+		return &programs[2219]
 	case "wpa_passphrase":
-		return &programs[2221]
+		return &programs[2220]
 	case "wsl":
-		return &programs[2222]
+		return &programs[2221]
 	case "wsl.exe":
-		return &programs[2223]
+		return &programs[2222]
 	case "oil":
-		return &programs[2224]
+		return &programs[2223]
 	case "osh":
-		return &programs[2225]
+		return &programs[2224]
 	case "ysh":
-		return &programs[2226]
+		return &programs[2225]
 	case "rc":
-		return &programs[2227]
+		return &programs[2226]
 	case "es":
-		return &programs[2228]
+		return &programs[2227]
 	case "xargs":
-		return &programs[2229]
+		return &programs[2228]
 	case "xattr":
-		return &programs[2230]
+		return &programs[2229]
 	case "xcodebuild":
-		return &programs[2231]
+		return &programs[2230]
 	case "xcrun":
-		return &programs[2232]
+		return &programs[2231]
 	case "xdg-settings":
-		return &programs[2233]
+		return &programs[2232]
 	case "xdg-mime":
-		return &programs[2234]
+		return &programs[2233]
 	case "xfreerdp":
-		return &programs[2235]
+		return &programs[2234]
 	case "xmllint":
-		return &programs[2236]
+		return &programs[2235]
 	case "xvfb-run":
-		return &programs[2237]
+		return &programs[2236]
 	case "xxd":
-		return &programs[2238]
+		return &programs[2237]
 	case "xz":
-		return &programs[2239]
+		return &programs[2238]
 	case "yamllint":
-		return &programs[2240]
+		return &programs[2239]
 	case "yarn":
-		return &programs[2241]
+		return &programs[2240]
 	case "yarnpkg":
-		return &programs[2242]
+		return &programs[2241]
 	case "yay":
-		return &programs[2243]
+		return &programs[2242]
 	case "paru":
-		return &programs[2244]
+		return &programs[2243]
 	case "emerge":
-		return &programs[2245]
+		return &programs[2244]
 	case "xbps-install":
-		return &programs[2246]
+		return &programs[2245]
 	case "pkg":
-		return &programs[2247]
+		return &programs[2246]
 	case "pkgin":
-		return &programs[2248]
+		return &programs[2247]
 	case "port":
-		return &programs[2249]
+		return &programs[2248]
 	case "rpm-ostree":
-		return &programs[2250]
+		return &programs[2249]
 	case "dnf5":
-		return &programs[2251]
+		return &programs[2250]
 	case "eopkg":
-		return &programs[2252]
+		return &programs[2251]
 	case "swupd":
-		return &programs[2253]
+		return &programs[2252]
 	case "opkg":
-		return &programs[2254]
+		return &programs[2253]
 	case "slackpkg":
-		return &programs[2255]
+		return &programs[2254]
 	case "choco":
-		return &programs[2256]
+		return &programs[2255]
 	case "scoop":
-		return &programs[2257]
+		return &programs[2256]
 	case "winget":
-		return &programs[2258]
+		return &programs[2257]
 	case "nix-env":
-		return &programs[2259]
+		return &programs[2258]
 	case "nix-build":
-		return &programs[2260]
+		return &programs[2259]
 	case "nix-channel":
-		return &programs[2261]
+		return &programs[2260]
 	case "nix-store":
-		return &programs[2262]
+		return &programs[2261]
 	case "nix-instantiate":
-		return &programs[2263]
+		return &programs[2262]
 	case "nix-collect-garbage":
-		return &programs[2264]
+		return &programs[2263]
 	case "home-manager":
-		return &programs[2265]
+		return &programs[2264]
 	case "nixos-rebuild":
-		return &programs[2266]
+		return &programs[2265]
 	case "guix":
-		return &programs[2267]
+		return &programs[2266]
 	case "conan":
-		return &programs[2268]
+		return &programs[2267]
 	case "vcpkg":
-		return &programs[2269]
+		return &programs[2268]
 	case "spack":
-		return &programs[2270]
+		return &programs[2269]
 	case "luarocks":
-		return &programs[2271]
+		return &programs[2270]
 	case "cpan":
-		return &programs[2272]
+		return &programs[2271]
 	case "cpanm":
-		return &programs[2273]
+		return &programs[2272]
 	case "ghcup":
-		return &programs[2274]
+		return &programs[2273]
 	case "sdk":
-		return &programs[2275]
+		return &programs[2274]
 	case "jenv":
-		return &programs[2276]
+		return &programs[2275]
 	case "pyenv":
-		return &programs[2277]
+		return &programs[2276]
 	case "rbenv":
-		return &programs[2278]
+		return &programs[2277]
 	case "goenv":
-		return &programs[2279]
+		return &programs[2278]
 	case "tfenv":
-		return &programs[2280]
+		return &programs[2279]
 	case "chezmoi":
-		return &programs[2281]
+		return &programs[2280]
 	case "stow":
-		return &programs[2282]
+		return &programs[2281]
 	case "yes":
-		return &programs[2283]
+		return &programs[2282]
 	case "yq":
-		return &programs[2284]
+		return &programs[2283]
 	case "yt-dlp":
-		return &programs[2285]
+		return &programs[2284]
 	case "youtube-dl":
-		return &programs[2286]
+		return &programs[2285]
 	case "gallery-dl":
-		return &programs[2287]
+		return &programs[2286]
 	case "zcat":
-		return &programs[2288]
+		return &programs[2287]
 	case "bzcat":
-		return &programs[2289]
+		return &programs[2288]
 	case "xzcat":
-		return &programs[2290]
+		return &programs[2289]
 	case "zstdcat":
-		return &programs[2291]
+		return &programs[2290]
 	case "lz4cat":
-		return &programs[2292]
+		return &programs[2291]
 	case "lzcat":
-		return &programs[2293]
+		return &programs[2292]
 	case "gzcat":
-		return &programs[2294]
+		return &programs[2293]
 	case "zcmp":
-		return &programs[2295]
+		return &programs[2294]
 	case "zdiff":
-		return &programs[2296]
+		return &programs[2295]
 	case "bzcmp":
-		return &programs[2297]
+		return &programs[2296]
 	case "bzdiff":
-		return &programs[2298]
+		return &programs[2297]
 	case "xzcmp":
-		return &programs[2299]
+		return &programs[2298]
 	case "xzdiff":
-		return &programs[2300]
+		return &programs[2299]
 	case "zfs":
-		return &programs[2301]
+		return &programs[2300]
 	case "zig":
-		return &programs[2302]
+		return &programs[2301]
 	case "nim":
-		return &programs[2303]
+		return &programs[2302]
 	case "dart":
-		return &programs[2304]
+		return &programs[2303]
 	case "crystal":
-		return &programs[2305]
+		return &programs[2304]
 	case "v":
-		return &programs[2306]
+		return &programs[2305]
 	case "gleam":
-		return &programs[2307]
+		return &programs[2306]
 	case "rebar3":
-		return &programs[2308]
+		return &programs[2307]
 	case "stack":
-		return &programs[2309]
+		return &programs[2308]
 	case "cabal":
-		return &programs[2310]
+		return &programs[2309]
 	case "dune":
-		return &programs[2311]
+		return &programs[2310]
 	case "opam":
-		return &programs[2312]
+		return &programs[2311]
 	case "sbcl-make":
-		return &programs[2313]
+		return &programs[2312]
 	case "flutter":
-		return &programs[2314]
+		return &programs[2313]
 	case "fvm":
-		return &programs[2315]
+		return &programs[2314]
 	case "hugo":
-		return &programs[2316]
+		return &programs[2315]
 	case "jekyll":
-		return &programs[2317]
+		return &programs[2316]
 	case "mkdocs":
-		return &programs[2318]
+		return &programs[2317]
 	case "gprbuild":
-		return &programs[2319]
+		return &programs[2318]
 	case "alire":
-		return &programs[2320]
+		return &programs[2319]
 	case "zip":
-		return &programs[2321]
+		return &programs[2320]
 	case "zipapp":
-		return &programs[2322]
+		return &programs[2321]
 	case "zipcloak":
-		return &programs[2323]
+		return &programs[2322]
 	case "zipfile":
-		return &programs[2324]
+		return &programs[2323]
 	case "tarfile":
-		return &programs[2325]
+		return &programs[2324]
 	case "zipinfo":
-		return &programs[2326]
+		return &programs[2325]
 	case "zipgrep":
-		return &programs[2327]
+		return &programs[2326]
 	case "zipnote":
-		return &programs[2328]
+		return &programs[2327]
 	case "lsar":
-		return &programs[2329]
+		return &programs[2328]
 	case "zless":
-		return &programs[2330]
+		return &programs[2329]
 	case "zmore":
-		return &programs[2331]
+		return &programs[2330]
 	case "bzless":
-		return &programs[2332]
+		return &programs[2331]
 	case "xzless":
-		return &programs[2333]
+		return &programs[2332]
 	case "zmodload":
-		return &programs[2334]
+		return &programs[2333]
 	case "zpool":
-		return &programs[2335]
+		return &programs[2334]
 	case "zstd":
-		return &programs[2336]
+		return &programs[2335]
 	case "unzstd":
-		return &programs[2337]
+		return &programs[2336]
 	case "zstdmt":
-		return &programs[2338]
+		return &programs[2337]
 	case "pzstd":
-		return &programs[2339]
+		return &programs[2338]
 	case "zypper":
-		return &programs[2340]
+		return &programs[2339]
 	}
 	return nil
 }
@@ -4866,7 +4864,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 233
+const Risks = 234
 
 var risks = [Risks][]Row{
 	1: {
@@ -5987,23 +5985,27 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
 	214: {
+		{Subs: "upload register", Class: High, Cause: "publishes to others"},
+		{Class: Moderate, Cause: "mutating operation"},
+	},
+	215: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	215: {
+	216: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	216: {
+	217: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	217: {
+	218: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	218: {
+	219: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -6011,68 +6013,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	219: {
+	220: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	220: {
+	221: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	221: {
+	222: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	222: {
+	223: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	223: {
+	224: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	224: {
+	225: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	225: {
+	226: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	226: {
+	227: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	227: {
+	228: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*:*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	228: {
+	229: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	229: {
+	230: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	230: {
+	231: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	231: {
+	232: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	232: {
+	233: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -6473,7 +6475,6 @@ var programs = [...]Program{
 	{Name: "cProfile", Operands: Script, Options: options204, Ends: true},
 	{Name: "profile", Operands: Script, Options: options204, Ends: true},
 	{Name: "pdb", Operands: Script, Options: options204, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options204, Ends: true},
 	{Name: "doctest", Operands: Script, Options: options204, Ends: true},
 	{Name: "viztracer", Operands: Script, Options: options204, Ends: true},
 	{Name: "kernprof", Operands: Script, Options: options204, Ends: true},
@@ -8324,10 +8325,10 @@ var programs = [...]Program{
 	{Name: "tty", Options: options1634, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 213},
 	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1247, Also: also1635, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1636, Subs: subs1639, Secrets: 24, Inherit: true},
+	{Name: "twine", Operands: Unread, Options: options1636, Subs: subs1639, Risk: 214, Secrets: 24, Inherit: true},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1640, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 214},
-	{Name: "ufw", Operands: Unread, Risk: 215, Prints: keys1641, Facts: Outside},
+	{Name: "udevadm", Operands: Unread, Risk: 215},
+	{Name: "ufw", Operands: Unread, Risk: 216, Prints: keys1641, Facts: Outside},
 	{Name: "ugrep", Operands: PatternTree, Options: options1642, Shared: [][]Option{options8}},
 	{Name: "ug", Operands: PatternTree, Options: options1642, Shared: [][]Option{options8}},
 	{Name: "ulimit", Style: POSIX, Options: options1643, Risk: 2, Facts: InShell},
@@ -8340,7 +8341,7 @@ var programs = [...]Program{
 	{Name: "unalias", Style: POSIX, Options: options1645, Risk: 2, Facts: InShell},
 	{Name: "uname", Options: options1646, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options983, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1647, Workdir: true},
+	{Name: "unittest", Options: options1647, Facts: Packaged, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 69},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1648, Risk: 2, Facts: InShell, Special: "unset"},
@@ -8350,22 +8351,22 @@ var programs = [...]Program{
 	{Name: "unlzma", Operands: Outputs, Options: options1650, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1650, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1650, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1651, Risk: 216, Secrets: 5, Variables: keys1652, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 217},
+	{Name: "unzip", Operands: Reads, Options: options1651, Risk: 217, Secrets: 5, Variables: keys1652, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 218},
 	{Name: "uptime", Options: options1653, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uuidgen", Options: options1654},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1655, Subs: subs1671, Risk: 218, Aside: keys1672, Offline: keys1673, Variables: keys1674, Ignored: keys1675, Also: also1676, Inherit: true, Workdir: true, Registry: "uv"},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1655, Subs: subs1671, Risk: 219, Aside: keys1672, Offline: keys1673, Variables: keys1674, Ignored: keys1675, Also: also1676, Inherit: true, Workdir: true, Registry: "uv"},
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1677, Risk: 5, Also: also1678, Ends: true, Registry: "uv"},
-	{Name: "vagrant", Operands: Unread, Options: options1679, Subs: subs1682, Risk: 219, Prints: keys572, Variables: keys1683, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "vagrant", Operands: Unread, Options: options1679, Subs: subs1682, Risk: 220, Prints: keys572, Variables: keys1683, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1684, Risk: 37, Ends: true},
 	{Name: "valkey-cli", Options: options1488, Facts: Outside, Folds: true},
 	{Name: "keydb-cli", Options: options1488, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1685, Subs: subs1689, Risk: 220, Secrets: 9, Prints: keys499, Variables: keys1690, Ignored: keys1691, Also: also1692, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1685, Subs: subs1689, Risk: 221, Secrets: 9, Prints: keys499, Variables: keys1690, Ignored: keys1691, Also: also1692, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options353, Shared: [][]Option{options8}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 221, Facts: Outside},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options65, Risk: 222, Facts: Outside},
 	{Name: "venv", Operands: Outputs, Options: options1693},
 	{Name: "view", Operands: Outputs, Options: options259, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options259, Facts: Interactive},
@@ -8390,10 +8391,10 @@ var programs = [...]Program{
 	{Name: "vim", Operands: Outputs, Options: options259, Prints: keys1272, Facts: Interpreter | Interactive},
 	{Name: "vi", Operands: Outputs, Options: options259, Prints: keys1272, Also: also1694, Facts: Interpreter | Interactive},
 	{Name: "nvim", Operands: Outputs, Options: options259, Prints: keys1272, Also: also1694, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 222, Variables: keys1695, Facts: Outside},
+	{Name: "virsh", Operands: Unread, Risk: 223, Variables: keys1695, Facts: Outside},
 	{Name: "virtualenv", Operands: Outputs, Options: options1696},
 	{Name: "pyvenv", Operands: Outputs, Options: options1696},
-	{Name: "visudo", Operands: Unread, Risk: 223, Facts: Interactive},
+	{Name: "visudo", Operands: Unread, Risk: 224, Facts: Interactive},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1697, Subs: subs1698, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1699, Subs: subs1700, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1632, Facts: Packaged, Workdir: true, Special: "gcc"},
@@ -8419,7 +8420,7 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1707, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1708, Risk: 224, Prints: keys285, Facts: Fetcher, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1708, Risk: 225, Prints: keys285, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1640, Facts: InShell, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1640, Facts: InShell, Safe: true},
@@ -8431,7 +8432,7 @@ var programs = [...]Program{
 	{Name: "groups", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options1552, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1711, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 225},
+	{Name: "wipefs", Operands: Unread, Risk: 226},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
 	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
@@ -8441,15 +8442,15 @@ var programs = [...]Program{
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1312, Stdin: true},
 	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1712, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 226, Wordless: true},
+	{Name: "xattr", Risk: 227, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1713, Workdir: true},
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1714, Risk: 37, Ends: true},
 	{Name: "xdg-settings", Settings: settings1715, Facts: Outside, Wordless: true},
 	{Name: "xdg-mime", Settings: settings1715, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1716, Shared: [][]Option{options8}, Risk: 227},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1716, Shared: [][]Option{options8}, Risk: 228},
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1717, Risk: 37, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1718, Risk: 228, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1718, Risk: 229, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1650, Risk: 33, Variables: keys1719, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1720, Risk: 3, Workdir: true},
 	{Name: "yarn", Style: Exact, Options: options1721, Subs: subs1727, Risk: 155, Secrets: 3, Settings: settings1728, Harmless: keys1729, Aside: keys1730, Offline: keys1731, Variables: keys1732, Also: also1733, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
@@ -8495,7 +8496,7 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "yes", Options: options1552, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1735, Shared: [][]Option{options8}, Risk: 229, Special: "jq"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1735, Shared: [][]Option{options8}, Risk: 230, Special: "jq"},
 	{Name: "yt-dlp", Operands: URLs, Options: options1736, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1736, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1736, Here: true},
@@ -8512,7 +8513,7 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options202, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options202, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 230},
+	{Name: "zfs", Operands: Unread, Risk: 231},
 	{Name: "zig", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
 	{Name: "nim", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
 	{Name: "dart", Style: Exact, Operands: Unread, Options: options1737, Subs: subs1741, Workdir: true},
@@ -8546,12 +8547,12 @@ var programs = [...]Program{
 	{Name: "bzless", Operands: Reads, Options: options202, Risk: 119},
 	{Name: "xzless", Operands: Reads, Options: options202, Risk: 119},
 	{Name: "zmodload", Operands: Unread, Options: options1746, Facts: InShell},
-	{Name: "zpool", Operands: Unread, Risk: 231},
+	{Name: "zpool", Operands: Unread, Risk: 232},
 	{Name: "zstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
 	{Name: "unzstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
 	{Name: "zstdmt", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
 	{Name: "pzstd", Operands: Outputs, Options: options1747, Variables: keys1748, Ignored: keys1749, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 232, Also: also1750, Facts: Outside},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 233, Also: also1750, Facts: Outside},
 }
 
 var registries = [...]Registry{
