@@ -253,6 +253,20 @@ func TestNamedOutright(t *testing.T) {
 	}
 }
 
+// TestForcedAdds checks that git add --force, which takes in what git ignores, is asked about
+// where that includes what a deny rule names.
+func TestForcedAdds(t *testing.T) {
+	s := spec{allow: "Bash(git add:*)", deny: "Read(.env)", unlisted: UnlistedAsk, env: fakeFS{files: []string{workspace + "/.env", workspace + "/src/a.go"}}}
+	for line, want := range map[string]Behavior{
+		"git add -f .": Ask, "git add -fA": Ask, "git add --force": Ask, "git add -f -- .": Ask, "git stage -f .": Ask, "git add -f '*'": Ask, "git add -f ':(glob)*'": Ask, "cd src && git add -f ..": Ask, "git add --forc .": Ask,
+		"git add .": Allow, "git add -A": Allow, "git add -f src": Allow, "git add -f src/a.go": Allow, "git add -fn .": Allow,
+	} {
+		if d := s.decideOn(t, using("Bash", line)); d.Behavior != want {
+			t.Errorf("%s: %s by %s (%s)", line, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+}
+
 // TestHostsOfThisMachine checks that a rule for the host of this machine covers a
 // command that only fetches from there, and no other command, host or rule.
 func TestHostsOfThisMachine(t *testing.T) {

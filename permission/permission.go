@@ -174,6 +174,9 @@ type Env interface {
 	// back, because its repository ignores it and does not have it. A hole stands for any
 	// text without a slash. Outside of repositories there are none.
 	Unkept(file shell.Word) bool
+	// Compiled reports whether a file at an absolute path is what a compiler made: a program,
+	// a library or an object.
+	Compiled(file shell.Word) bool
 	// Settings returns the settings of the git repository that dir lies in, those
 	// that only the repository's own configuration has. Not ok: they cannot be
 	// read, and may be any.

@@ -158,6 +158,7 @@ type fakeFS struct {
 	others   []string        // those of other users
 	ignored  []string        // directories that git ignores
 	unkept   []string        // files that git ignores
+	compiled []string        // files that compilers made
 	many     bool            // there are more links than can be told
 }
 
@@ -185,6 +186,8 @@ func (f fakeFS) Unkept(file shell.Word) bool {
 		return ok && err == nil
 	})
 }
+
+func (f fakeFS) Compiled(file shell.Word) bool { return slices.Contains(f.compiled, file.Text) }
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
 func (f fakeFS) Hosts(*program.Registry, string, []string) ([]shell.Named, bool) {

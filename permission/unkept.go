@@ -73,8 +73,8 @@ func (e *evaluation) clearedBy(a *act) string {
 	return ""
 }
 
-// replaces reports whether nothing remains of the file that a writes, other than by an
-// option of a program that a rule has to name anyway.
+// replaces reports whether nothing remains of the file that a writes, other than what the
+// program made itself.
 func (e *evaluation) replaces(a *act) bool {
 	switch {
 	case a.does.NoFollow && !a.does.Found, a.does.Append, a.does.Unnamed:
@@ -94,7 +94,21 @@ func (e *evaluation) replaces(a *act) bool {
 	case program.Fills:
 		return !hasOption(by.does, "--append")
 	}
-	return by.class == risk.Safe || by.fetches()
+	return by.class == risk.Safe || by.fetches() || a.does.Replaces && !e.makesAnew(by.does.Program, a)
+}
+
+// makesAnew reports whether what a program writes is what it made before, by the section of
+// the program.
+func (e *evaluation) makesAnew(p *program.Program, a *act) bool {
+	return !slices.ContainsFunc(a.forms, func(form shell.Word) bool {
+		return !slices.ContainsFunc(p.Makes, func(name string) bool {
+			if name == program.Executable {
+				return e.env.Compiled(form)
+			}
+			ok, err := path.Match(name, path.Base(form.Filled("…")))
+			return ok && err == nil
+		})
+	})
 }
 
 // hasOption reports whether a command has an option.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
@@ -11,8 +12,9 @@ import (
 // emptied or replaced without a question.
 func TestUnkept(t *testing.T) {
 	files := fakeFS{
-		unkept: []string{workspace + "/data/app.db", workspace + "/notes", workspace + "/dist/x.js", workspace + "/server.log", workspace + "/tmp/x"},
-		links:  map[string]string{workspace + "/link": workspace + "/data/app.db"},
+		unkept:   []string{workspace + "/data/app.db", workspace + "/notes", workspace + "/dist/x.js", workspace + "/server.log", workspace + "/tmp/x", workspace + "/tool", workspace + "/coverage.txt", workspace + "/junit.xml"},
+		compiled: []string{workspace + "/tool"},
+		links:    map[string]string{workspace + "/link": workspace + "/data/app.db"},
 	}
 	for _, tt := range []struct {
 		want  Behavior
@@ -31,11 +33,16 @@ func TestUnkept(t *testing.T) {
 		{Allow, "echo x >> data/app.db | tee -a data/app.db < src/a.go | touch data/app.db | chmod 600 data/app.db | mv data/app.db data/old.db | cp data/app.db data/copy.db | cp -n a data/app.db | sed -i s/a/b/ data/app.db"},
 		// what tools make anew
 		{Allow, "echo x > dist/x.js | cp src/a.js dist/x.js | : > server.log | go test ./... > server.log | echo x > tmp/x"},
-		// a rule of the policy
-		{Allow, "go build -o notes . | gen > src/a.go"},
+		// what sed may leave empty, and what it edits
+		{Ask, "sed -i d data/app.db | sed -i '1,$d' data/app.db | sed -i -n p data/app.db | sed -n -i 5p notes | sed -i q notes | sed -i 's/.*//' notes | sed -i '/./d' notes | sed -i '/x*/d' notes | sed -i '/a/!d' notes | sed -i -e s/a/b/ -e d notes | sed -i '/a/{d}' notes | sed -i g notes | sed -i 'c x' notes"},
+		{Ask, "sed -i d data/*.db | for f in data/app.db; do sed -i d $f; done | find data -type f -exec sed -i d {} + | find data -name '*.db' -exec sed -i '1,$d' {} + | bash -c 'sed -i d notes'"},
+		{Allow, "sed -i 3d notes | sed -i '$d' notes | sed -i '/foo/d' notes | sed -i '/^FOO=.*/d' notes | sed -i 's/[0-9]/x/g' notes | sed -i.bak s/a/b/ notes | sed -i 'y/a/b/' notes | sed -i '2i x' notes | sed -i '/a/s/.*//' notes | sed -i d src/a.go | sed -n 5p notes"},
+		// options under a rule for the program, and what the program made itself
+		{Ask, "go build -o notes . | go build -o=notes . | go test -coverprofile=notes | go test -coverprofile notes | pytest --junitxml=notes | pytest --cov-report xml:notes | python -m pytest --junitxml notes | pytest --junitxml=data/*.db | curl -so data/app.db localhost:80 | bash -c 'go build -o notes .'"},
+		{Allow, "gen > src/a.go | go build -o tool . | go build -o new . | go build -o src/a.go . | go build -o dist/x.js . | go test -coverprofile=coverage.txt | pytest --junitxml=junit.xml | go build . | go fmt"},
 	} {
 		for line := range strings.SplitSeq(tt.lines, " | ") {
-			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(gen)", unlisted: byMode, risk: true, env: files}
+			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(gen); Bash(pytest:*); Bash(python -m pytest:*); Bash(curl:*)", unlisted: byMode, risk: true, env: files}
 			d := s.decideOn(t, using("Bash", line))
 			if d.Behavior != tt.want {
 				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
@@ -93,4 +100,54 @@ func TestUnkeptByTools(t *testing.T) {
 			t.Errorf("%s under %s: %v %s", tt.use, tt.spec.mode, d.Behavior, d.Reason)
 		}
 	}
+}
+
+// TestUnkeptByOptions: no option that writes, of no program of the catalogue, replaces a file
+// that git ignores without a question, under a rule for the program.
+func TestUnkeptByOptions(t *testing.T) {
+	env := fakeFS{unkept: []string{workspace + "/data/app.db"}}
+	lines, free := 0, 0
+	var walk func(words string, p *program.Program)
+	walk = func(words string, p *program.Program) {
+		for o := range p.All {
+			if o.Effect != program.EffWrite && o.Effect != program.EffOutput || o.Value == program.NoValue {
+				continue
+			}
+			for _, name := range o.Names {
+				decide := func(file string) Behavior {
+					line := words + " " + optionWith(name, file, o.Value)
+					s := spec{mode: "acceptEdits", allow: "Bash(" + words + ":*)", unlisted: byMode, risk: true, env: env}
+					return s.decideOn(t, using("Bash", line)).Behavior
+				}
+				if lines++; decide("data/app.db") == Allow {
+					t.Errorf("allowed: %s", words+" "+optionWith(name, "data/app.db", o.Value))
+				}
+				if decide("data/new.db") == Allow {
+					free++
+				}
+			}
+		}
+		for i := range p.Subs {
+			walk(words+" "+p.Subs[i].Name, &p.Subs[i])
+		}
+	}
+	for p := range program.Builtin {
+		walk(p.Name, p)
+	}
+	if t.Logf("%d lines, %d allowed with a new file", lines, free); free < lines/3 {
+		t.Errorf("only %d of %d lines are allowed with a new file: the test shows little", free, lines)
+	}
+}
+
+// optionWith returns an option with its value, as a program takes it.
+func optionWith(name, value string, mode program.ValueMode) string {
+	switch {
+	case mode == program.Pair:
+		return name + " x " + value
+	case mode == program.Optional && strings.HasPrefix(name, "--"):
+		return name + "=" + value
+	case mode == program.Optional:
+		return name + value
+	}
+	return name + " " + value
 }

@@ -116,6 +116,9 @@ type Program struct {
 	// Base is the directory below which the operands are names, so that one with .. in it
 	// names a file somewhere else (service: /etc/init.d).
 	Base string
+	// Makes lists patterns for the names of files that the program makes anew, and
+	// Executable.
+	Makes []string
 	// Prints lists the words of which each, as the only one, makes the program print a text
 	// about itself and exit (-v, --version, --help).
 	Prints []string
@@ -212,6 +215,9 @@ const (
 	Loads                        // each is obeyed or sent, as for EffLoad
 	Unread                       // unknown; an allow with an unknown argument is not proven
 )
+
+// Executable is the entry of Program.Makes for what a compiler made.
+const Executable = "executable"
 
 // Option is one option of a program under all its names.
 type Option struct {

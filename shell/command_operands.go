@@ -323,6 +323,8 @@ func (e *effector) shellArgs(rest []Word) {
 func (e *effector) outputs(rest []Word, what string) {
 	tree := e.prog.Name == "zip" && (e.has("--recurse-paths") || e.has("--recurse-patterns"))
 	all := e.recursive
+	defer func(before bool) { e.edits = before }(e.edits)
+	e.edits = true
 	for _, r := range rest {
 		e.recursive = all || tree
 		e.read(r, NeedNone, what)

@@ -20,6 +20,8 @@ func (e *effector) clear(p Word, what string) {
 
 // below writes files of unknown names in a directory and its subdirectories.
 func (e *effector) below(dir Word, need Need, reason string) {
+	defer func(before bool) { e.edits = before }(e.edits)
+	e.edits = true // files of other names stay
 	at := joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
 	e.write(at, need, false, reason)
 	e.write(joinPath(at, Word{Holes: []Hole{{Kind: Glob}}}), need, false, reason)
@@ -28,7 +30,8 @@ func (e *effector) below(dir Word, need Need, reason string) {
 // inPlaceWrite changes an operand, or all files below it if it is lexically a
 // directory (gofmt -w .).
 func (e *effector) inPlaceWrite(r Word, need Need, what string) {
-	defer func(before bool) { e.recursive = before }(e.recursive)
+	defer func(recursive, edits bool) { e.recursive, e.edits = recursive, edits }(e.recursive, e.edits)
+	e.edits = !e.empties
 	e.recursive = e.recursive || r.Text == "." || r.Text == ".." || strings.HasSuffix(r.Text, "/") || strings.HasSuffix(r.Text, "/.") || strings.HasSuffix(r.Text, "/..")
 	e.write(r, need, false, what)
 }
@@ -90,7 +93,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 		e.w.add(Action{
 			Skips: skips, ByPattern: at.matched,
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive && !at.matched,
-			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), Clears: kind == Write && e.clears, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), Clears: kind == Write && e.clears, Replaces: kind == Write && need == NeedCover && !purpose && !e.edits && (p.Text != "" || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}

@@ -185,6 +185,9 @@ type Action struct {
 	// Clears reports that a Write first removes what is at Path, which is not the purpose
 	// of the program (pytest --basetemp).
 	Clears bool
+	// Replaces reports that a Write, which is not the purpose of the program, may leave
+	// nothing of what Path had in it: it is no edit, like a formatter's.
+	Replaces bool
 	// NoFollow reports that Path is not followed if its last element is a symbolic
 	// link (rm, the sources of mv).
 	NoFollow bool

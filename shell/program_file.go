@@ -89,6 +89,10 @@ func (e *effector) reformat(need Need) {
 		sources = []Word{{Text: "."}}
 	}
 	for _, at := range sources {
+		if need == NeedNone && e.prog.Special != "go" {
+			e.inPlaceWrite(at, NeedOutside, "operand of "+e.prog.Name)
+			continue
+		}
 		e.inPlaceWrite(at, need, "sources that "+e.prog.Name+" changes")
 	}
 }

@@ -26,6 +26,7 @@ func (e *effector) git() {
 	e.gitRestores()
 	e.gitPatches()
 	e.gitSkipsHooks()
+	e.gitForces()
 }
 
 // gitSkipsHooks requires a rule that names the option with which a command leaves out the

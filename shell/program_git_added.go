@@ -13,6 +13,25 @@ func (e *effector) gitShowsAdded() {
 	}
 }
 
+// gitForces reads what git add --force puts into git's objects, which may be what git ignores.
+func (e *effector) gitForces() {
+	if len(e.scan.Path) == 0 || e.scan.Path[0] != "add" || !e.has("--force") || e.has("--dry-run") {
+		return
+	}
+	files := e.operandWords(0)
+	if len(files) == 0 {
+		files = []Word{{Text: "."}}
+	}
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = true
+	for _, file := range files {
+		if strings.ContainsAny(file.Text, "*?[:") { // a pathspec
+			file = Word{Text: "."}
+		}
+		e.read(file, NeedNone, "git add --force")
+	}
+}
+
 // addedBefore returns the files that the actions before an index put into git's objects.
 func (w *walker) addedBefore(index int) []Word {
 	g := &w.gitAdds

@@ -30,7 +30,10 @@ func (e *effector) goSources() {
 	e.goCompiles()
 	switch path := strings.Join(e.scan.Path, " "); path {
 	case "test":
+		e.goLoads()
 		e.goTestArgs()
+	case "generate":
+		e.goLoads()
 	case "fmt", "fix":
 		if !e.has("-n") && !e.has("-diff") {
 			e.reformats()
@@ -49,6 +52,15 @@ func (e *effector) goSources() {
 	case "run":
 		if len(e.operands) > 0 && strings.Contains(e.words[e.operands[0]].Text, "@") {
 			e.apartLate(causeFetchesProgram, "go run")
+		}
+	}
+}
+
+// goLoads reads the packages by path that a command of go runs something of.
+func (e *effector) goLoads() {
+	for _, r := range e.operandWords(0) {
+		if strings.HasPrefix(r.Text, "/") || strings.HasPrefix(r.Text, "..") || strings.Contains(r.Text, "/../") {
+			e.load(r, "operand of go "+strings.Join(e.scan.Path, " "))
 		}
 	}
 }

@@ -8,8 +8,11 @@ import (
 
 // sed derives what its scripts write, read and run.
 func (e *effector) sed() {
+	e.edits = true
 	e.sedBackup()
+	e.edits = false
 	scripts := e.sedScripts()
+	e.empties = e.has("--quiet")
 	for _, s := range scripts {
 		if !s.Known() {
 			e.odd(causeSedUnknown)
@@ -90,14 +93,64 @@ func (p *sedParser) script() bool {
 		if !p.more() {
 			return true
 		}
+		from := p.at
 		if !p.address() {
 			return false
 		}
+		at := strings.TrimRight(p.text[from:p.at], " \t")
+		from = p.at
 		p.skip(" \t!")
+		few := fewLines(at) && !strings.Contains(p.text[from:p.at], "!")
+		from = p.at
 		if !p.command() {
 			return false
 		}
+		p.e.empties = p.e.empties || !few && losesLines(p.text[from:p.at])
 	}
+}
+
+// fewLines reports whether an address of sed is that of one line, or of lines with a text.
+func fewLines(address string) bool {
+	if address != "" && strings.Trim(address, "0123456789") == "" || address == "$" {
+		return true
+	}
+	pattern, found := strings.CutPrefix(address, "/")
+	end := strings.LastIndexByte(pattern, '/')
+	return found && end >= 0 && strings.Trim(pattern[end:], "/IM") == "" && saysText(pattern[:end])
+}
+
+// losesLines reports whether a command of sed, for all lines, may leave nothing of them.
+func losesLines(command string) bool {
+	if strings.HasPrefix(command, "s") && len(command) > 1 {
+		pattern, _, _ := strings.Cut(command[2:], command[1:2])
+		return !saysText(pattern) && (strings.Contains(pattern, ".") || strings.Contains(pattern, "[^"))
+	}
+	return strings.IndexByte("dDcgxqQz", command[0]) >= 0
+}
+
+// saysText reports whether a regular expression contains a text that must be there: a letter
+// or digit, which no operator behind it makes optional.
+func saysText(pattern string) bool {
+	if strings.Contains(pattern, "|") {
+		return false
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			end := strings.IndexByte(pattern[min(i+2, len(pattern)):], ']')
+			if end < 0 {
+				return false
+			}
+			i += 2 + end
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("#=:;,@\"'_-<> %&", c) >= 0:
+			if rest := pattern[i+1:]; rest == "" || strings.IndexByte("*?{", rest[0]) < 0 && !strings.HasPrefix(rest, `\?`) && !strings.HasPrefix(rest, `\{`) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // address skips the addresses before a command.

@@ -20,6 +20,8 @@ type effector struct {
 	named     bool // an option names the output
 	parents   bool // the directories of a source are created in the target
 	recursive bool
+	empties   bool  // what is changed in place may be left empty (sed -i d)
+	edits     bool  // what is written keeps the rest of what it had
 	clears    bool  // what is at a path is removed before it is written
 	follows   bool  // where it is recursive, links are followed
 	target    *Word // -t DIR

@@ -65,6 +65,9 @@ func (Fake) Ignored(string) bool { return false }
 // Unkept reports false: there are no files.
 func (Fake) Unkept(shell.Word) bool { return false }
 
+// Compiled reports false: there are no files.
+func (Fake) Compiled(shell.Word) bool { return false }
+
 // Links returns the links in Symlinks at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) (links []string, all bool) {
 	for link := range f.Symlinks {

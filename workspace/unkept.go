@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,6 +33,25 @@ func (e Env) unkept(file string) bool {
 	}
 	ignored, known := e.ignores(root, file, false)
 	return (ignored || !known) && !tracks(root, strings.TrimPrefix(file, strings.TrimSuffix(root, "/")+"/"))
+}
+
+// compiled are the first bytes of what compilers make: ELF, Mach-O, PE, archives, WebAssembly.
+var compiled = []string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "MZ", "!<arch>\n", "\x00asm"}
+
+// Compiled reports whether a file at an absolute path begins as one that a compiler made.
+func (e Env) Compiled(name shell.Word) bool {
+	info, err := os.Lstat(name.Text)
+	if err != nil || len(name.Holes) > 0 || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(name.Text)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first [8]byte
+	n, _ := io.ReadFull(f, first[:])
+	return slices.ContainsFunc(compiled, func(magic string) bool { return strings.HasPrefix(string(first[:n]), magic) })
 }
 
 // globOf returns a pattern for the paths that a word may be (path.Match).

@@ -42,6 +42,14 @@ func TestUnkept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".git/index"), []byte("DIRC"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for name, want := range map[string]bool{"a/app.db": false, "a/none": false, "a": false} {
+		if got := env.Compiled(shell.Word{Text: dir + "/" + name}); got != want {
+			t.Errorf("%s is compiled: %v", name, got)
+		}
+	}
+	if program, err := os.Executable(); err != nil || !env.Compiled(shell.Word{Text: program}) {
+		t.Errorf("a program is not compiled, %v", err)
+	}
 	if !env.Unkept(shell.Word{Text: dir + "/a/held.db"}) {
 		t.Error("an index that cannot be read has every file")
 	}

@@ -72,6 +72,9 @@
 // a text about itself and exit, as its manual says (-v, --version). A program that runs code
 // of the project before it reads its words has none.
 //
+// makes lists names of files that the program makes anew, so that nobody misses what was in
+// them: patterns (path.Match), and "executable" for what a compiler made.
+//
 // gets lists the options with which a client only gets what its URLs name (curl -s -o).
 //
 // abbreviates = true says that the program accepts abbreviated names of its
@@ -218,6 +221,7 @@ type Entry struct {
 	Aside []string // options of the program that an allow rule need not name
 	Gets  []string // options with which a client only gets
 
+	Makes  []string // names of files that the program makes anew
 	Prints []string // words that alone make the program print a text and exit
 
 	Offline []string // uses that ask no registry
@@ -344,6 +348,13 @@ func (e *Entry) key(key string, value any) error {
 	case "gets":
 		list, err := e.words(key, value)
 		e.Gets = list
+		return err
+	case "makes":
+		list, err := e.words(key, value)
+		e.Makes = list
+		if err == nil && len(e.Path) > 0 {
+			err = e.where.errorf(key, "makes is about the program, not a subcommand")
+		}
 		return err
 	case "prints":
 		list, err := e.words(key, value)

@@ -47,7 +47,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -173,7 +173,7 @@ func (c *Book) like(e *Entry) error {
 }
 
 // besideLike are the keys that a table with like may have as well.
-var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "prints", "registry", "updates", "offline"}
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "makes", "prints", "registry", "updates", "offline"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {

@@ -129,6 +129,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if len(e.Gets) > 0 {
 		add("Gets: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Gets)))+",\n"))
 	}
+	if len(e.Makes) > 0 {
+		add("Makes: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Makes)))+",\n"))
+	}
 	if len(e.Prints) > 0 {
 		add("Prints: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Prints)))+",\n"))
 	}
