@@ -112,7 +112,7 @@ func (e *evaluation) confine() {
 	}
 	for i := range e.acts {
 		a := &e.acts[i]
-		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does) || obeysRemote(a.does)) {
+		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && (asksOther(a.does) || e.fetchesOther(i)) || obeysRemote(a.does)) {
 			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "sends its arguments to another host", true, true
 			a.lift(e.policy.RiskOff)
 		}
@@ -182,6 +182,18 @@ func obeysRemote(does *shell.Action) bool {
 // that it always asks.
 func asksOther(does *shell.Action) bool {
 	return slices.ContainsFunc(does.Words[1:], func(w shell.Word) bool { return mayCarry(&w) || startsWithHost(does, &w) })
+}
+
+// fetchesOther reports whether command i fetches from a host other than this machine and
+// those that its program asks anyway.
+func (e *evaluation) fetchesOther(i int) bool {
+	for k := i + 1; k < len(e.acts); k++ {
+		f := &e.acts[k]
+		if f.parent == i && f.sub.Kind == patterns.FetchURL && !isLocal(f.does.Path) && !asksAnyway(e.acts[i].does, f.sub.URL.Host()) {
+			return true
+		}
+	}
+	return false
 }
 
 // asksAnyway reports whether a program asks a host whatever its words say.

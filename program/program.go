@@ -113,6 +113,9 @@ type Program struct {
 	// Hosts are the hosts, with blanks between their names, that the program asks
 	// whatever its words say (gh: github.com).
 	Hosts string
+	// Hosted lists the operands and values of options that begin with the host that the
+	// program asks (docker pull, gh --repo): see package catalogfile.
+	Hosted []string
 	// Base is the directory below which the operands are names, so that one with .. in it
 	// names a file somewhere else (service: /etc/init.d).
 	Base string

@@ -20,6 +20,7 @@ func (e *effector) urls() {
 		}
 	}
 	e.through()
+	e.hosted()
 	e.client()
 	e.redirected()
 }

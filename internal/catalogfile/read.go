@@ -77,6 +77,17 @@
 //
 // gets lists the options with which a client only gets what its URLs name (curl -s -o).
 //
+// hosted lists the operands and the values of options that begin with the host that the
+// program asks, though they are no URL: a form, with the option whose value has it, or with
+// an option without a value that gives the operands that form:
+//
+//	hosted = ["image"]                HOST[:PORT]/NAME, where HOST has a dot or a port
+//	hosted = ["repository --repo"]    HOST/OWNER/REPO
+//	hosted = ["module"]               HOST/PATH[@VERSION], as modules of Go are named
+//	hosted = ["version", "module -u"] the same with @VERSION, or also without it beside -u
+//	hosted = ["package"]              OWNER/REPO or github:OWNER/REPO, as npm reads it
+//	hosted = ["host"]                 HOST[:PORT]
+//
 // abbreviates = true says that the program accepts abbreviated names of its
 // subcommands (ip l, tmux kill-ser).
 //
@@ -226,6 +237,8 @@ type Entry struct {
 
 	Offline []string // uses that ask no registry
 
+	Hosted []string // operands and values of options that begin with a host
+
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
 	keys   map[string]any
@@ -371,6 +384,8 @@ func (e *Entry) key(key string, value any) error {
 		list, err := e.words(key, value)
 		e.Offline = list
 		return err
+	case "hosted":
+		return e.readHosted(value)
 	case "also":
 		return e.readAlso(value)
 	case "names":
@@ -455,6 +470,25 @@ func (e *Entry) readVariables(value any) error {
 }
 
 var variableName = lazyregexp.New(`^[A-Za-z_0-9]*\*?[A-Za-z_0-9]*$`)
+
+// forms are the forms in which a word begins with a host, for the key hosted.
+var forms = []string{"host", "image", "module", "package", "repository", "version"}
+
+// readHosted parses the key hosted.
+func (e *Entry) readHosted(value any) error {
+	list, err := e.words("hosted", value)
+	if err != nil {
+		return err
+	}
+	for i, text := range list {
+		form, name, has := strings.Cut(text, " ")
+		if !slices.Contains(forms, form) || has && !optionName.MatchString(name) {
+			return e.where.fault(fmt.Sprintf("hosted[%d]", i), text, fmt.Sprintf("hosted %q: write one of %s, and an option if it is about that", text, strings.Join(forms, ", ")))
+		}
+	}
+	e.Hosted = list
+	return nil
+}
 
 // readFacts parses the key is.
 func (e *Entry) readFacts(value any) error {

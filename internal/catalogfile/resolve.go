@@ -47,7 +47,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline", "hosted"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -162,6 +162,7 @@ func (c *Book) like(e *Entry) error {
 	if e.Offline == nil {
 		e.Offline = p.Offline
 	}
+	e.Hosted = p.Hosted
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
 	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline", "registry", "updates"} {

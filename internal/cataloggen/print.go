@@ -138,6 +138,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if len(e.Aside) > 0 {
 		add("Aside: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Aside)))+",\n"))
 	}
+	if len(e.Hosted) > 0 {
+		add("Hosted: %s", p.variable("keys", "names", quoted(e.Hosted)+",\n"))
+	}
 	if len(e.Offline) > 0 {
 		add("Offline: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Offline)))+",\n"))
 	}
