@@ -273,7 +273,7 @@ func (e *evaluation) outward(i int) string {
 			return fmt.Sprintf("%s works by what is not there inside walls", path.Base(a.does.Words[0].Text))
 		}
 	case patterns.FetchURL:
-		if !e.reached(a) {
+		if !a.does.Hosted && !e.reached(a) {
 			return "it reaches another host"
 		}
 	case patterns.ReadPath, patterns.WritePath:

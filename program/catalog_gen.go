@@ -11723,7 +11723,7 @@ var keys194 = names{
 }
 
 var keys195 = names{
-	"check", "clean", "config", "console", "doctor", "e", "env", "ex", "exe", "exec", "help", "info", "init", "licenses", "list", "open", "platform", "show !--outdated", "version",
+	"check", "config", "doctor", "e", "env", "ex", "exe", "exec", "help", "info", "init", "list", "platform", "version",
 }
 
 var also196 = []Alias{

@@ -242,6 +242,9 @@ type Action struct {
 	Prints bool
 	// Followed reports that the Fetch is of an unknown URL that a redirect leads to.
 	Followed bool
+	// Hosted reports that the host of a Fetch is the beginning of a name (go get HOST/x), which
+	// the program may ask for by way of a registry or a proxy.
+	Hosted bool
 	// Config holds the directories that the Command takes configuration from. Unless
 	// the Command is unproven, they lie in the workspace lexically; links are for the
 	// caller to follow.

@@ -52,7 +52,7 @@ func (e *effector) hostedOperands(p *program.Program) []Word {
 
 func (e *effector) fetchHosted(form string, w Word, what string) {
 	if url, ok := hostedURL(form, w); ok && !e.fetches(&url) {
-		e.fetch(url, what)
+		e.w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Hosted: true, Reason: what, Parent: e.index, From: -1, Pos: url.Pos, End: url.End})
 	}
 }
 
