@@ -75,12 +75,11 @@ func hostedURL(form string, w Word) (Word, bool) {
 		return out, true
 	}
 	host := text[:end]
-	named := strings.Contains(host, ".")
+	// Resolvers read other dots than that of ASCII, too.
+	named := strings.ContainsFunc(host, func(r rune) bool { return r == '.' || r == ':' || r > 0x7f })
 	switch form {
-	case "host":
-		named = named || strings.Contains(host, ":")
 	case "image":
-		named = end < len(text) && (named || strings.Contains(host, ":") || host == "localhost")
+		named = end < len(text) && (named || host == "localhost")
 	case "repository":
 		named = named && strings.Count(text, "/") == 2
 	case "module":
