@@ -84,6 +84,7 @@ func (e *evaluation) weigh() {
 		e.inline()
 	}
 	if e.does() {
+		e.sayHere(found)
 		e.calm()
 		e.overlay()
 		e.findUnkept()
@@ -94,6 +95,39 @@ func (e *evaluation) weigh() {
 		e.confine()
 	}
 }
+
+// sayHere says of commands that only connect to this machine, and of their fetches, that
+// they do, since no other host is reached.
+func (e *evaluation) sayHere(found []risk.Finding) {
+	here := map[int]bool{}
+	for i := range e.acts {
+		a := &e.acts[i]
+		if a.sub.Kind != patterns.FetchURL || a.does == nil || a.does.Followed {
+			continue
+		}
+		host := a.does.Path
+		if _, rest, found := strings.Cut(host.Text, "://"); found {
+			host.Text = rest
+		}
+		host.Text = "http://" + host.Text
+		here[i] = len(host.Holes) == 0 && loopback(patterns.NewURL(host).Host())
+		all, seen := here[a.parent]
+		here[a.parent] = here[i] && (all || !seen)
+	}
+	for i, only := range here {
+		if !only || i < 0 || i >= len(found) || !found[i].Remote() {
+			continue
+		}
+		a := &e.acts[i]
+		a.why, a.reworded = "connects to this machine", true
+		if method := a.does.Method(); method != "" && len(method) <= longestMethod {
+			a.why = "sends a request to this machine (" + method + ")"
+		}
+	}
+}
+
+// longestMethod is the length up to which a reason shows the method of a request.
+const longestMethod = 16
 
 // confine holds the reads of commands that only their tier lets through to what
 // the Read tool may read without a rule, and keeps such commands from telling other

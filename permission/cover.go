@@ -112,6 +112,12 @@ func (a *act) fetches() bool {
 		!a.does.Unproven() && a.does.Reach == 0 && a.does.Words[0].Known() && a.does.Words[0].Text == a.does.Program.Name
 }
 
+// loopback reports whether a host is certainly this machine.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // localRule returns the rule for the host of a fetch if that is this machine. A
 // word without a scheme is a host, as curl and httpie read it.
 func localRule(set *patterns.Set, fetch *act) *patterns.Rule {
@@ -124,7 +130,7 @@ func localRule(set *patterns.Set, fetch *act) *patterns.Rule {
 		word.Text = "http://" + word.Text
 		url = patterns.NewURL(word)
 	}
-	if ip, err := netip.ParseAddr(url.Host()); url.Host() != "localhost" && (err != nil || !ip.IsLoopback()) {
+	if !loopback(url.Host()) {
 		return nil
 	}
 	return yes(set, &patterns.Subject{Kind: patterns.FetchURL, Tool: fetch.sub.Tool, URL: url}, patterns.Query{Specific: true})

@@ -241,6 +241,46 @@ func TestProtectedSays(t *testing.T) {
 	}
 }
 
+// TestGuardSaysWhatIsTrue: a line is held for the policy file if it may change it, and not
+// if it writes or removes files of other names beside it.
+func TestGuardSaysWhatIsTrue(t *testing.T) {
+	s := spec{mode: "acceptEdits", allow: "Bash; Edit", guarded: []string{workspace + "/agent-wrapper.toml", "/home/dev/state", "/home/dev/u.toml"}, risk: true}
+	for _, tt := range []struct{ want, lines string }{
+		{"", "gzip a.log | gzip -k src/a | gunzip a.log.gz | xz a | unxz a.xz | bzip2 a | zstd -d a.zst | zstd a | lz4 a b | pigz a.log | gunzip a.tgz | gzip -r logs | gzip -- *.log | gunzip -- *.log.gz"},
+		{"", "find . -name '*.log' -delete | find . -type f -iname '*.LOG' -mtime +3 -delete | find . -name x -o -name '*.log' -delete | find . -name '*.log' -delete -o -print | find -name '*.log' -exec rm -f {} + | find . -name '*.orig' -exec unlink {} \\; | find . -maxdepth 1 -name 'tmp[0-9]*' -exec rm -rf {} \\;"},
+		{"it changes", "gunzip agent-wrapper.toml.gz | gzip agent-wrapper.toml | unxz agent-wrapper.toml.xz | gzip -d ./agent-wrapper.toml.gz"},
+		{"it may change", "gunzip -N a.gz | gunzip -S x agent-wrapper.tomlx | gzip -S .toml agent-wrapper | gunzip -- *.gz | gunzip -- *"},
+		{"it may change", "find . -delete | find . -name '*.toml' -delete | find . -name 'agent*' -delete | find . -name '?gent-wrapper.*' -delete | find . -iname 'AGENT-WRAPPER.TOML' -delete | find . -delete -name '*.log' | find . -name '*.log' -o -delete | find . ! -name '*.log' -delete | find . -not -name '*.log' -delete"},
+		{"it may change", "find . \\( -name '*.log' \\) -delete | find . -name '*.log' , -delete | find . -name \"$x\" -delete | find . -newer -name -o -delete | find . -name '*' -delete | find . -exec echo -name '*.log' \\; -delete | find . -samefile -name -delete"},
+		{"it may change", "find . -type f -name '*.gz' -exec gunzip {} + | find . -type f -exec gzip {} + | find . -name '*.log' -exec truncate -s 0 {} + | find . -name '*.gz' -exec rm {}.toml \\; | find . -fprint -name '*.log' -delete"},
+		{"it may change", "find /home/dev -name '*.log' -delete | git clean -fdx | gzip -r ."},
+	} {
+		for line := range strings.SplitSeq(tt.lines, " | ") {
+			d := s.decideOn(t, using("Bash", line))
+			guards := strings.Contains(d.Reason, "which decides what the agent may do")
+			if guards != (tt.want != "") || !strings.HasPrefix(d.Reason, tt.want) {
+				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
+			}
+		}
+	}
+}
+
+// TestSaysHere: a reason says of a request to this machine that it is one, and of no other.
+func TestSaysHere(t *testing.T) {
+	for lines, want := range map[string]string{
+		"curl -X DELETE localhost:9200/_all | wget --method=DELETE http://127.0.0.1:9200/x":                                                                                                "sends a request to this machine (DELETE)",
+		"curl -d x http://127.0.0.1:3000/x | curl -d x 'http://[::1]/' | curl -d x LOCALHOST":                                                                                              "sends a request to this machine (POST)",
+		"curl -X DELETE localhost.example.com | curl -X DELETE localhost@example.com | curl -X DELETE localhost example.com | curl -X DELETE \"localhost:80$x\" | curl -X DELETE 10.0.0.1": "reaches another host",
+	} {
+		for line := range strings.SplitSeq(lines, " | ") {
+			d := spec{risk: true}.decideOn(t, using("Bash", line))
+			if d.Behavior != Ask || !strings.Contains(d.Reason, want+": run ") {
+				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
+			}
+		}
+	}
+}
+
 // An attack that ran code without any rule for a command: an edit of the
 // repository's settings, then a subagent in a worktree.
 func TestWorktreeOverEditedSettings(t *testing.T) {

@@ -162,11 +162,11 @@ func (e *evaluation) guarded(a *act) string {
 	tree := a.wholeTree()
 	for _, form := range a.forms {
 		for _, name := range e.guardedFiles() {
-			if reaches(form, name, tree) {
+			if reaches(form, name, tree && a.chooses(form, name)) {
 				return name
 			}
 		}
-		if reachesPolicy(form, &e.policy.Place, tree) {
+		if a.reachesPolicy(form, &e.policy.Place) {
 			return policyFile
 		}
 		if named(form, settingsNames(), tree) {
@@ -176,9 +176,34 @@ func (e *evaluation) guarded(a *act) string {
 	return ""
 }
 
+// chooses reports whether a write below form includes a file there, although a search
+// chooses names: the file's own, or that of a directory, with which all in it goes. Guarded
+// directories count whole.
+func (a *action) chooses(form shell.Word, name string) bool {
+	if len(a.does.Chosen) == 0 || !isFile(name) || !under(name, form.Text) {
+		return true
+	}
+	segments := strings.Split(name[strings.LastIndexByte(strings.TrimSuffix(form.Text, "/"), '/')+1:], "/")
+	return slices.ContainsFunc(segments, func(segment string) bool {
+		return slices.ContainsFunc(a.does.Chosen, func(chosen shell.Word) bool { return fits(chosen, segment) })
+	})
+}
+
+// isFile reports whether a guarded name is one of a file, by its ending.
+func isFile(name string) bool {
+	switch path.Ext(name) {
+	case ".toml", ".json", ".jsonl":
+		return true
+	}
+	return false
+}
+
 // reachesPolicy reports whether a write may change the policy of the workspace.
-func reachesPolicy(form shell.Word, place *patterns.Place, tree bool) bool {
-	in := func(dir string) bool { return dir != "" && reaches(form, dir+"/"+policyFile, tree) }
+func (a *action) reachesPolicy(form shell.Word, place *patterns.Place) bool {
+	in := func(dir string) bool {
+		name := dir + "/" + policyFile
+		return dir != "" && reaches(form, name, a.wholeTree() && a.chooses(form, name))
+	}
 	return in(place.Workspace) || slices.ContainsFunc(place.Roots, in)
 }
 

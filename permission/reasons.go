@@ -226,8 +226,12 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 }
 
 // changes says whether a write certainly changes its file. One of an unknown name, such as
-// those that unzip writes, may be another file.
+// those that unzip writes, may be another file, and so may those that a search or git clean
+// finds.
 func (a *action) changes() string {
+	if a.does != nil && a.does.Sweep && !a.does.Purpose {
+		return "it may change "
+	}
 	if slices.ContainsFunc(a.forms, func(w shell.Word) bool { return len(w.Holes) > 0 }) {
 		return "it may change "
 	}

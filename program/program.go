@@ -47,6 +47,10 @@ type Program struct {
 	// Beside reports that the program writes a file of another name in the directory
 	// of each operand (gzip), unless an option prevents writes.
 	Beside bool
+	// Endings lists, with blanks between them, what the program takes from the name of an
+	// operand for that of the file beside it: .gz, or .tgz=.tar for what is put in its
+	// place. It adds the first one.
+	Endings string
 	// Named marks a subcommand that fetches code and runs it if told what to fetch
 	// (npm install x). An allow rule covers such a use only if it names the
 	// subcommand.
@@ -286,5 +290,6 @@ const (
 	EffSystem                        // the system is changed (date -s); an allow is not proven, and the risk is at least moderate
 	EffGlob                          // the value is a pattern of names of files that are read below the operands; !PATTERN leaves them out, TYPE:PATTERN names them (rg -g, grep --include)
 	EffNumber                        // the value is a number, where other words of the program are hosts (ping -i)
+	EffRenames                       // the file beside an operand may have any name (gzip -S, -N)
 	EffTask                          // the value names tasks that are run, with commas between them (nx -t)
 )

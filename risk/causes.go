@@ -72,6 +72,10 @@ func (f *Finding) RunsCode() bool { return f.cause == runsCode || f.cause == pro
 // program works by more than that otherwise: terraform validate, but not terraform plan.
 func (f *Finding) Local() bool { return f.cause == projectCode }
 
+// Remote reports whether the tables say no more of the command than that it connects to a
+// host.
+func (f *Finding) Remote() bool { return f.cause == remote }
+
 // Loses reports whether the tables say that something is gone after the command: it
 // destroys or deletes.
 func (f *Finding) Loses() bool {

@@ -334,9 +334,36 @@ func (e *effector) outputs(rest []Word, what string) {
 		}
 		e.write(r, NeedCover, false, what)
 		if e.sub().Beside {
-			e.write(beside(r), NeedCover, false, "output beside an "+what)
+			for _, p := range e.besides(r) {
+				e.write(p, NeedCover, false, "output beside an "+what)
+			}
 		}
 	}
+}
+
+// besides returns the names of the files that a program may write beside an operand: with the
+// first ending more, with one of its own less, or any if an option or a search names them.
+func (e *effector) besides(w Word) []Word {
+	ends := strings.Fields(e.sub().Endings)
+	anyName := slices.ContainsFunc(e.scan.Args, func(a Arg) bool {
+		return a.Kind == ArgUnsure && !e.words[a.Word].onlyGlobs() || a.Kind == ArgUnlisted || a.Kind == ArgOption && a.Option.Effect == program.EffRenames
+	})
+	if len(ends) == 0 || anyName || w.under != nil || w.Split && w.hasHole(AnyText) {
+		return []Word{beside(w)}
+	}
+	if name := last(w); name.Known() && (name.Text == "." || name.Text == "..") || slashed(&w) || w.opens() {
+		return nil // what is written is there already: all in a directory, or all of unknown ends
+	}
+	longer := w
+	longer.Text += ends[0]
+	all := []Word{longer}
+	for _, end := range ends {
+		from, to, _ := strings.Cut(end, "=")
+		if other, ok := w.renamed(from, to); ok {
+			all = append(all, other)
+		}
+	}
+	return all
 }
 
 // transfers copies from and to other machines: host:path is fetched, or receives what

@@ -182,6 +182,10 @@ type Action struct {
 	// Sweep reports that a recursive Write affects every file below Path (find
 	// -delete), unlike a formatter, which changes only files of its own kind.
 	Sweep bool
+	// Chosen, for a Write that sweeps, holds what the names of the changed files and
+	// directories look like (*.log); nil if they may be any. What is in such a directory
+	// is changed as well.
+	Chosen []Word
 	// Clears reports that a Write first removes what is at Path, which is not the purpose
 	// of the program (pytest --basetemp).
 	Clears bool

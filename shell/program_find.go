@@ -26,10 +26,12 @@ func (e *effector) find() {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			i = e.findExec(i, start)
 		case "-delete":
+			from := len(e.w.facts.Actions)
 			for _, p := range start.paths {
 				e.recursive = true
 				e.write(p, NeedCover, false, "-delete of find")
 			}
+			e.choose(from, e.index, start.end, i)
 		case "-fprint", "-fprint0", "-fprintf", "-fls":
 			if i++; i < len(e.words) {
 				e.recursive = false
@@ -42,6 +44,57 @@ func (e *effector) find() {
 			}
 		}
 	}
+}
+
+// choose records the name that find demands before word i of it acts, with the writes of a
+// command that changes only what is found, and follows no links.
+func (e *effector) choose(from, command, start, i int) {
+	name, ok := e.findName(start, i)
+	actions := e.w.facts.Actions[from:]
+	writes := func(a Action) bool { return a.Kind == Write && a.Parent == command }
+	if !ok || command != e.index && slices.ContainsFunc(actions, func(a Action) bool { return writes(a) && (!a.NoFollow || !a.Found) }) {
+		return
+	}
+	for j := range actions {
+		if writes(actions[j]) && actions[j].Sweep {
+			actions[j].Chosen = []Word{name}
+		}
+	}
+}
+
+// findName returns the name that a file must have for word end of find to act on it, false
+// if it may have any. A name is only demanded if the test cannot be skipped.
+func (e *effector) findName(start, end int) (name Word, ok bool) {
+	for i := start; i < end; i++ {
+		t := &e.words[i]
+		if !t.Known() {
+			return Word{}, false
+		}
+		switch text := t.Text; {
+		case text == "-o" || text == "-or" || text == ",":
+			ok = false
+		case text == "!" || text == "-not" || text == "(" || text == ")" || strings.HasPrefix(text, "-exec") || strings.HasPrefix(text, "-ok"):
+			return Word{}, false
+		case e.findTest(text):
+			if i++; i >= end || !e.words[i].Known() {
+				return Word{}, false
+			}
+			if text == "-name" || text == "-iname" {
+				name = globWord(e.words[i].Text, e.words[i])
+				ok = name.Text != ""
+			}
+		case !e.findFlag(text):
+			return Word{}, false
+		}
+	}
+	return name, ok
+}
+
+// findFlag reports whether a word of find is an option or a test without a value.
+func (e *effector) findFlag(text string) bool {
+	return slices.ContainsFunc(e.prog.Options, func(o program.Option) bool {
+		return o.Value == program.NoValue && slices.Contains(o.Names, text)
+	})
 }
 
 // findTest reports whether a word of find only takes the next one as its value.
@@ -69,9 +122,10 @@ func (e *effector) findExec(i int, start findPaths) int {
 			under = append(under, at)
 		}
 	}
-	words := append([]Word(nil), e.words[i+1:end]...)
+	words, whole := append([]Word(nil), e.words[i+1:end]...), true
 	for j := range words {
 		if strings.Contains(words[j].Text, "{}") {
+			whole = whole && words[j].Text == "{}"
 			words[j] = foundName(words[j], under)
 		}
 	}
@@ -80,7 +134,11 @@ func (e *effector) findExec(i int, start findPaths) int {
 		if strings.HasSuffix(e.words[i].Text, "dir") {
 			e.dirs = []Word{unknown()} // the directory of each name
 		}
+		from := len(e.w.facts.Actions)
 		e.runList(words, i+1)
+		if whole {
+			e.choose(from, from, start.end, i)
+		}
 		e.dirs = dirs
 	}
 	return end

@@ -106,6 +106,29 @@ func beside(w Word) Word {
 	return out
 }
 
+// opens reports whether a hole stands at the end of the word.
+func (w *Word) opens() bool { return len(w.Holes) > 0 && w.Holes[len(w.Holes)-1].At == len(w.Text) }
+
+// renamed returns the word with another ending of its name. One of which only a part is known
+// may end so: it is known up to its last hole.
+func (w Word) renamed(from, to string) (Word, bool) {
+	hole := -1
+	if n := len(w.Holes); n > 0 {
+		hole = w.Holes[n-1].At
+	}
+	name := strings.LastIndexByte(w.Text, '/') + 1
+	tail := w.Text[max(name, hole):]
+	switch stem, cut := strings.CutSuffix(w.Text, from); {
+	case cut && (hole >= name && tail == from || len(tail) > len(from)):
+		w.Text = stem + to
+		return w, true
+	case hole >= name && tail != from && strings.HasSuffix(from, tail):
+		w.Text = w.Text[:hole]
+		return w, true
+	}
+	return w, false
+}
+
 // clean resolves . and .. lexically, as cd does. A directory with a path longer than
 // any system opens becomes unknown.
 func clean(dirs []Word) []Word {

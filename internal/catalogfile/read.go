@@ -16,7 +16,7 @@
 //
 // The keys of a table are those of program.Program in lower case: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
-// apart, plugins, assigns, stdin, home, changes, obeys, inline, special, abbreviates. names lists synonyms of the
+// apart, plugins, assigns, stdin, home, changes, obeys, inline, endings, special, abbreviates. names lists synonyms of the
 // program or subcommand, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
 // subcommand, which inherits style, workdir and special of its program unless
 // it sets them. alike = ["unpublish", "dist-tag|dist-tags"] lists other subcommands with

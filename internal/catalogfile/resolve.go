@@ -32,7 +32,7 @@ var (
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "clears": "EffClears", "pattern": "EffPattern", "recursive": "EffRecursive", "follow": "EffFollow", "recursive-follow": "EffRecursiveFollow", "target": "EffTarget", "system": "EffSystem",
-		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask", "glob": "EffGlob", "number": "EffNumber",
+		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask", "glob": "EffGlob", "number": "EffNumber", "renames": "EffRenames",
 	}
 )
 
@@ -41,13 +41,13 @@ var keys = map[string]func(any) string{
 	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
-	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
+	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "endings": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
 	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText, "registry": isText, "updates": isBool,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline", "hosted"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline", "hosted", "endings"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -165,7 +165,7 @@ func (c *Book) like(e *Entry) error {
 	e.Hosted = p.Hosted
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
-	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline", "registry", "updates"} {
+	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline", "endings", "registry", "updates"} {
 		if own[key] != nil {
 			e.keys[key] = own[key]
 		}
@@ -174,7 +174,7 @@ func (c *Book) like(e *Entry) error {
 }
 
 // besideLike are the keys that a table with like may have as well.
-var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "makes", "prints", "registry", "updates", "offline"}
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "obeys", "base", "settings", "harmless", "inline", "variables", "makes", "prints", "registry", "updates", "offline", "endings"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {

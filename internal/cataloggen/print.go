@@ -165,7 +165,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Refs", "Obeys", "Hosts", "Base", "Inline", "Registry"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Refs", "Obeys", "Hosts", "Base", "Inline", "Endings", "Registry"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}
