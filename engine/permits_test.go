@@ -369,16 +369,17 @@ func TestPermitMeets(t *testing.T) {
 }
 
 // TestReaches: from inside walls, an address of this machine or of a private network is
-// reached only by a rule that names it, and no port but that of https.
+// reached only by a rule that names it, and no port but that of https if no rule names it.
 func TestReaches(t *testing.T) {
 	const granular = "\n[[rules]]\naction = \"allow\"\ntools = [\"WebFetch\"]\ndomains = [\"10.0.0.6\"]\n"
 	for _, rules := range []string{
-		`allow = ["WebFetch(good.example)", "WebFetch(10.0.0.5)", "WebFetch(*.corp.example)"]` + granular,
-		`allow = ["WebFetch", "WebFetch(10.0.0.5)"]` + granular,
+		`allow = ["WebFetch(good.example)", "WebFetch(10.0.0.5)", "WebFetch(*.corp.example)", "WebFetch(good.example:8443)", "WebFetch(*.corp.example:22)", "WebFetch(10.0.0.9:5432)"]` + granular,
+		`allow = ["WebFetch", "WebFetch(10.0.0.5)", "WebFetch(good.example:8443)", "WebFetch(*.corp.example:22)", "WebFetch(10.0.0.9:5432)"]` + granular,
 	} {
 		e, _ := walled(t, rules)
 		for where, want := range map[string]bool{
 			"good.example:443": true, "a.corp.example:443": true, "10.0.0.5:443": true, "10.0.0.6:443": true,
+			"good.example:8443": true, "b.corp.example:22": true, "10.0.0.9:5432": true, "10.0.0.9:443": false, "good.example:80": false, "bad.example:8443": false, "10.0.0.5:5432": false,
 			"good.example:22": false, "10.0.0.5:2375": false, "10.0.0.7:443": false, "127.0.0.1:443": false, "192.168.0.1:443": false,
 			"[::1]:443": false, "[::ffff:10.0.0.7]:443": false, "[64:ff9b::a00:7]:443": false, "169.254.169.254:443": false,
 		} {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/nearby"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -120,14 +121,28 @@ func (r *Rules) Planning() {
 	r.planning = true
 }
 
-// httpsPort is the port to which the proxy connects.
+// httpsPort is the port to which the proxy connects if no rule names another.
 const httpsPort = "443"
 
 // names reports whether an allow rule of the policy names a host, and not all of them.
 func (r *Rules) names(host string) bool {
-	u := patterns.NewURL(shell.Word{Text: "https://" + host + "/"})
-	return slices.ContainsFunc(r.Policy.Allow.Rules(), func(r *patterns.Rule) bool { return r.NamesHost(u) }) ||
-		slices.ContainsFunc(r.Policy.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.NamesHost(u) })
+	return r.namesAt(host, httpsPort, (*patterns.Rule).NamesHost)
+}
+
+// namesAt reports whether an allow rule of the policy names a host or its port.
+func (r *Rules) namesAt(host, port string, in func(*patterns.Rule, *patterns.URL) bool) bool {
+	u := patterns.NewURL(shell.Word{Text: "https://" + net.JoinHostPort(host, port) + "/"})
+	by := func(r *patterns.Rule) bool { return in(r, u) }
+	return slices.ContainsFunc(r.Policy.Allow.Rules(), by) ||
+		slices.ContainsFunc(r.Policy.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.Names(by) })
+}
+
+// inRule returns how a rule names a host and a port.
+func inRule(host, port string) string {
+	if with := net.JoinHostPort(host, port); port != httpsPort {
+		return with
+	}
+	return strings.TrimSuffix(net.JoinHostPort(host, ""), ":")
 }
 
 // Reaches decides whether a command inside walls reaches a host, as if the agent had
@@ -136,12 +151,12 @@ func (e *Engine) Reaches(ctx context.Context, session, host, port string) error 
 	switch {
 	case port == walls.Plain:
 		return errors.New("only https goes out of the walls")
-	case port != httpsPort:
-		return errors.New("only port " + httpsPort + " is reached from inside the walls")
+	case port != httpsPort && !e.namesAt(host, port, (*patterns.Rule).NamesPort):
+		return fmt.Errorf("only port %s is reached from inside the walls, unless an allow rule names another: WebFetch(domain:%s)", httpsPort, net.JoinHostPort(host, port))
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if plain, near := nearby.Is(ip); near && !e.names(plain.String()) {
-			return fmt.Errorf("%s is this machine or a private network: an allow rule has to name the address, WebFetch(%s)", ip, plain)
+		if plain, near := nearby.Is(ip); near && !e.namesAt(plain.String(), port, (*patterns.Rule).NamesHost) {
+			return fmt.Errorf("%s is this machine or a private network: an allow rule has to name the address, WebFetch(%s)", ip, inRule(plain.String(), port))
 		}
 	}
 	input, err := json.Marshal(map[string]string{"url": "https://" + net.JoinHostPort(host, port) + "/"})

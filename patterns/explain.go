@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -284,6 +285,8 @@ func (r *Rule) explainURL(u *URL) string {
 	switch {
 	case u.odd != "":
 		return "the URL cannot be checked: " + u.odd
+	case r.host.port != "" && r.host.port != u.port && r.host.allows(u.host):
+		return "the port is " + cmp.Or(u.port, "unknown") + ", and the rule matches only port " + r.host.port
 	case r.host.subs:
 		return "the host is " + u.host + ", and the rule matches only subdomains of " + r.host.name
 	}

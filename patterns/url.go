@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,8 +20,11 @@ type URL struct {
 	// host is the host on which all parsers of URLs agree, "" if there is none.
 	// Only it can prove an allow.
 	host string
+	port string // of host: the one named, or that of the scheme
 	// hosts lists the hosts that some parser may use.
 	hosts []string
+	// ports lists, for each of hosts, the ports that some parser may use; "" may be any.
+	ports [][]string
 	// any is set if the host may be one that is not among them.
 	any bool
 	odd string // why nothing is proven
@@ -52,6 +56,7 @@ func NewURL(word shell.Word) *URL {
 	u.odd = oddity(text)
 	if u.odd == "" && len(u.hosts) == 1 && !u.any {
 		u.host = u.hosts[0]
+		u.port = portOf(text)
 	}
 	if u.odd == "" && u.host == "" {
 		u.odd = "the host cannot be determined"
@@ -174,15 +179,18 @@ func (u *URL) web(text string) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = rest[at+1:]
 	}
-	u.add(rest)
+	u.add(scheme, rest)
 }
 
 // plain parses a URL according to RFC 3986, and like programs that accept a
 // host without a scheme.
 func (u *URL) plain(text string) {
 	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || !isScheme(scheme) {
+		scheme = ""
+	}
 	switch {
-	case ok && isScheme(scheme):
+	case scheme != "":
 		if strings.EqualFold(scheme, "file") || rest == "" {
 			return
 		}
@@ -200,15 +208,15 @@ func (u *URL) plain(text string) {
 	first, after, user := strings.Cut(rest, "@")
 	if user {
 		if at := strings.LastIndexByte(after, '@'); at >= 0 {
-			u.add(after[:at])
+			u.add(scheme, after[:at])
 			after = after[at+1:]
 		}
 		if strings.ContainsAny(first, `\`) {
-			u.add(strings.SplitN(first, `\`, 2)[0])
+			u.add(scheme, strings.SplitN(first, `\`, 2)[0])
 		}
 		rest = after
 	}
-	u.add(rest)
+	u.add(scheme, rest)
 }
 
 // looksLikePort reports whether the text after a colon may be a port, so that
@@ -237,9 +245,43 @@ func fetchScheme(scheme string) bool {
 	return strings.HasPrefix(strings.ToLower(scheme), "http") || strings.HasPrefix(strings.ToLower(scheme), "git+")
 }
 
-// add records the host of an authority. One that is neither a name nor an
+// schemePorts are the ports of schemes whose URLs name none.
+var schemePorts = map[string]string{
+	"http": "80", "ws": "80", "https": "443", "wss": "443", "ftp": "21", "ssh": "22", "sftp": "22", "scp": "22", "git": "9418",
+}
+
+// portNumber returns a port in its usual spelling, false if it is none.
+func portNumber(text string) (string, bool) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return strconv.FormatUint(n, 10), err == nil && n > 0
+}
+
+// portOf returns the port of a plain http or https URL, "" if it has none that exists.
+func portOf(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		rest = rest[:at]
+	}
+	return portFor(scheme, rest)
+}
+
+// portFor returns the port of an authority, that of its scheme if it names none, and "" for
+// one that is not known.
+func portFor(scheme, authority string) string {
+	_, port := cutPort(authority)
+	if port == "" {
+		return schemePorts[strings.ToLower(scheme)]
+	}
+	number, ok := portNumber(port)
+	if !ok {
+		return ""
+	}
+	return number
+}
+
+// add records the host of an authority, with its port. One that is neither a name nor an
 // address may mean any host.
-func (u *URL) add(authority string) {
+func (u *URL) add(scheme, authority string) {
 	host, port := cutPort(authority)
 	if at := strings.IndexByte(port, '\\'); at >= 0 || !isDigits(port) {
 		u.any = true
@@ -252,12 +294,14 @@ func (u *URL) add(authority string) {
 		u.any = true
 		return
 	}
-	for _, have := range u.hosts {
-		if have == name {
-			return
-		}
+	i := slices.Index(u.hosts, name)
+	if i < 0 {
+		i = len(u.hosts)
+		u.hosts, u.ports = append(u.hosts, name), append(u.ports, nil)
 	}
-	u.hosts = append(u.hosts, name)
+	if number := portFor(scheme, authority); !slices.Contains(u.ports[i], number) {
+		u.ports[i] = append(u.ports[i], number)
+	}
 }
 
 // canonical returns the canonical spelling of a host: lower case, punycode, no

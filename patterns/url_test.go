@@ -1,6 +1,8 @@
 package patterns
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -69,6 +71,27 @@ func TestHostRules(t *testing.T) {
 		{rule: "WebFetch(münchen.example)", list: Allow, yes: []string{"https://münchen.example/", "https://xn--mnchen-3ya.example/", "https://MÜNCHEN.example"}, no: []string{"https://munchen.example/"}},
 		{rule: "WebFetch(my_host.local)", list: Allow, yes: []string{"http://my_host.local/"}},
 		{rule: "WebFetch(localhost)", list: Allow, yes: []string{"http://localhost:3000/"}, no: []string{"http://localhost.evil.org/"}},
+		{
+			rule: "WebFetch(domain:api.example.com:8443)", list: Allow,
+			yes: []string{"https://api.example.com:8443/x", "http://api.example.com:8443", "https://API.example.com:08443/"},
+			no:  []string{"https://api.example.com/", "https://api.example.com:443/", "https://api.example.com:844/", "https://api.example.com:84430/", "https://api.example.com:74979/", "https://x.api.example.com:8443/", "api.example.com:8443", "https://u:8443@api.example.com/", "https://api.example.com/:8443", "https://api.example.com:/"},
+		},
+		{
+			rule: "WebFetch(*.example.com:443)", list: Allow,
+			yes: []string{"https://a.example.com/", "https://a.example.com:443/", "http://a.example.com:443/", "https://a.example.com:/"},
+			no:  []string{"http://a.example.com/", "https://example.com/", "https://a.example.com:8443/"},
+		},
+		{rule: "WebFetch([::1]:8080)", list: Allow, yes: []string{"http://[::1]:8080/"}, no: []string{"http://[::1]/", "http://[::1]:80/"}},
+		{
+			rule: "WebFetch(localhost:5432)", list: Deny,
+			yes:   []string{"http://localhost:5432/", "localhost:5432/x", "https://x@localhost:5432/", "http://a.localhost:05432/", "ftp://localhost:5432/"},
+			no:    []string{"http://localhost/", "https://localhost:443/", "localhost:3000/x", "http://localhost:54321/", "http://example.com:5432/", "ssh://localhost/", "http://localhost:5432@localhost:80/"},
+			maybe: []string{"localhost/x", "//localhost/x", "svn://localhost/", "http://localhost:x/", "http://localhost$", "$"},
+		},
+		{
+			rule: "WebFetch(example.com)", list: Ask,
+			yes: []string{"http://example.com:5432/", "https://a.example.com:1/", "example.com:3000"},
+		},
 		{rule: "WebFetch", list: Deny, yes: []string{"x", "$", "https://a"}},
 		{rule: "WebFetch(domain:*)", list: Allow, yes: []string{"x", "https://a"}},
 	} {
@@ -99,4 +122,44 @@ func plainHoles(text string) shell.Word {
 		}
 	}
 	return w
+}
+
+// TestPortsOfRules: an allow rule with a port covers no other port, and a deny or ask rule
+// without one meets every port of its hosts, in each form of a URL.
+func TestPortsOfRules(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	hosts := []string{"a.example", "localhost", "10.0.0.5", "[::1]", "127.0.0.1"}
+	ports := []string{"1", "22", "80", "443", "3000", "5432", "8443", "65535"}
+	schemes := map[string]string{"http": "80", "https": "443", "HTTPS": "443", "ftp": "21", "ssh": "22", "svn": "", "": ""}
+	for range 2_000 {
+		host, port := hosts[r.IntN(len(hosts))], ports[r.IntN(len(ports))]
+		for scheme, usual := range schemes {
+			authority, meant := host, usual
+			if r.IntN(3) > 0 {
+				meant = ports[r.IntN(len(ports))]
+				authority += ":" + strings.Repeat("0", r.IntN(2)) + meant
+			}
+			if r.IntN(4) == 0 {
+				authority = []string{"u@", "u:" + port + "@"}[r.IntN(2)] + authority
+			}
+			text := authority + []string{"", "/", "/x:" + port, "?q=:" + port, "#:" + port}[r.IntN(5)]
+			if scheme != "" {
+				text = scheme + "://" + text
+			}
+			sub := &Subject{Kind: FetchURL, Tool: "WebFetch", URL: NewURL(shell.Word{Text: text})}
+			match := func(text string, list List) Match { return rule(t, text, list).match(sub, Query{}) }
+			if match("WebFetch("+host+":"+port+")", Allow) == Yes && (meant != port || match("WebFetch("+host+")", Allow) != Yes) {
+				t.Fatalf("%s is allowed on port %s", text, port)
+			}
+			for _, list := range []List{Ask, Deny} {
+				if match("WebFetch("+host+")", list) == No {
+					t.Fatalf("%s is not met on port %s", text, meant)
+				}
+				if with := match("WebFetch("+host+":"+port+")", list); with == No && (meant == port || meant == "") || with == Yes && meant != port {
+					t.Fatalf("%s, port %s: %v", text, port, with)
+				}
+			}
+		}
+	}
 }

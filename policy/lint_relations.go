@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -342,7 +343,11 @@ func coversName(by *linted, r *patterns.Rule) bool {
 	case strings.Contains(r.String(), "*") || by.rule.Tool() == "Bash" || r.Tool() == "Bash":
 		return false
 	case r.Tool() == "WebFetch":
-		url := patterns.NewURL(shell.Word{Text: "https://" + strings.TrimPrefix(specifier(r), "domain:") + "/"})
+		host := strings.TrimPrefix(specifier(r), "domain:")
+		if _, port, err := net.SplitHostPort(host); err != nil || port == "" {
+			host += ":0" // it stands for every port, which a rule with a port does not cover
+		}
+		url := patterns.NewURL(shell.Word{Text: "https://" + host + "/"})
 		sub = &patterns.Subject{Kind: patterns.FetchURL, Tool: "WebFetch", URL: url}
 	case general(r.Tool()) != "":
 		return false

@@ -312,6 +312,9 @@ func (r *codexFile) network(e *entry, at syntax.Position, args map[string]syntax
 		if decision == "prompt" {
 			e.list = patterns.Ask
 		}
+		if name, _, port := strings.Cut(host, ":"); port && strings.Count(host, ":") == 1 {
+			host = name // Codex takes no notice of the port
+		}
 		r.take(e, Tightened, whyWider, "by any tool or command, with its subdomains", "WebFetch(domain:"+host+")")
 	default:
 		return r.fail(at, "the decision of network_rule must be written out")
