@@ -298,3 +298,25 @@ func TestBurst(t *testing.T) {
 		t.Errorf("%d more, %v", len(rest), err)
 	}
 }
+
+// TestOwnShell: what a line leaves in its shell is asked about, and so denied here, unless
+// the client says that the shell ends with the line.
+func TestOwnShell(t *testing.T) {
+	c := start(t, options{silent: true, rules: "mode = \"default\""})
+	for field, want := range map[string]string{"": "deny", `,"ownShell":false`: "deny", `,"ownShell":true`: "allow"} {
+		use := `{"tool":"Bash","input":{"command":"export GOCACHEPROG=./x"}` + field + `}`
+		c.request("1", "canUseTool", use)
+		if a := c.response("1").answer(t); a.Behavior != want {
+			t.Errorf("%q: %+v", field, a)
+		}
+		c.request("2", "explain", use)
+		if l := c.response("2"); strings.Contains(l.text, "for later commands") == (want == "allow") {
+			t.Errorf("%q is explained: %.300s", field, l.text)
+		}
+	}
+	c.request("3", "canUseTool", `{"tool":"Bash","input":{"command":"ls"},"ownShell":"yes"}`)
+	if l := c.response("3"); l.Error == nil || !strings.Contains(l.Error.Message, "ownShell") {
+		t.Errorf("a text: %s", l.text)
+	}
+	c.end()
+}

@@ -32,6 +32,7 @@ type use struct {
 	Session   string  `json:"session"`
 	Agent     string  `json:"agent"`
 	ToolUseID string  `json:"toolUseID"`
+	OwnShell  bool    `json:"ownShell"` // permission.ToolUse.OwnShell
 }
 
 // of returns the tool use in a session.
@@ -50,7 +51,7 @@ func (u *use) of(s *session) (permission.ToolUse, error) {
 	if u.Cwd != nil {
 		dir = *u.Cwd
 	}
-	return permission.ToolUse{ID: u.ToolUseID, Tool: u.Tool, Input: u.Input, Dir: dir, Agent: u.Agent, Session: u.Session}, nil
+	return permission.ToolUse{ID: u.ToolUseID, Tool: u.Tool, Input: u.Input, Dir: dir, Agent: u.Agent, Session: u.Session, OwnShell: u.OwnShell}, nil
 }
 
 // answer is the result of canUseTool.

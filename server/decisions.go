@@ -36,6 +36,8 @@ type use struct {
 	Agent     string  `json:"agent,omitempty"` // the subagent
 	ToolUseID string  `json:"tool_use_id,omitempty"`
 	AgentRole string  `json:"agent_role,omitempty"` // a lesser one than that of the credential
+	// OwnShell says that each command line runs in a shell that ends with it.
+	OwnShell bool `json:"own_shell,omitempty"`
 	// ForceApproval has a person asked even about what would be allowed.
 	ForceApproval bool `json:"force_approval,omitempty"`
 }
@@ -94,6 +96,7 @@ func (u *use) toolUse(workspace string) permission.ToolUse {
 	}
 	return permission.ToolUse{
 		ID: u.ToolUseID, Tool: u.Tool, Input: u.Input, Dir: dir, Agent: u.Agent, Session: u.Session, ForceAsk: u.ForceApproval,
+		OwnShell: u.OwnShell,
 	}
 }
 

@@ -80,6 +80,16 @@ func TestReplies(t *testing.T) {
 	same(t, p.get("/api/decisions/"+id+"?wait=25", p.agent), "behavior", "allow")
 }
 
+// TestOwnShell: what a line leaves in its shell is asked about unless the request says that
+// the shell ends with the line.
+func TestOwnShell(t *testing.T) {
+	p := meet(t, Options{})
+	use := `{"tool":"Bash","input":{"command":"export GOCACHEPROG=./x"}`
+	same(t, p.post("/api/decisions", p.agent, use+`}`, 200), "behavior", "ask")
+	same(t, p.post("/api/decisions", p.agent, use+`,"own_shell":false}`, 200), "behavior", "ask")
+	same(t, p.post("/api/decisions", p.agent, use+`,"own_shell":true}`, 200), "behavior", "allow")
+}
+
 // TestDecisions: what the policy allows or denies is told at once, and what it leaves to
 // a person is a question, whose end can be waited for.
 func TestDecisions(t *testing.T) {

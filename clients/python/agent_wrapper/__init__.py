@@ -104,17 +104,19 @@ class AgentWrapper:
         session: str | None = None,
         agent: str | None = None,
         tool_use_id: str | None = None,
+        own_shell: bool | None = None,
         timeout: float | None = None,
         on_approve: Approver | None = None,
     ) -> Result:
         """Decides a tool use, and records the decision. An error is a denial.
 
         cwd is the directory that the tool would run in, absolute: without one the
-        workspace, "" if it is not known. on_approve answers questions about this tool use in place of the
+        workspace, "" if it is not known. own_shell says that each command line runs in a
+        shell that ends with it; without it, the shell may go on. on_approve answers questions about this tool use in place of the
         wrapper's own. A cancelled call withdraws its question.
         """
         name = tool_use_id or str(uuid.uuid4())
-        use = _use(tool, input, cwd, session, agent, name)
+        use = _use(tool, input, cwd, session, agent, name, own_shell)
         if on_approve:
             self._approvers[name] = on_approve
         try:
@@ -137,9 +139,10 @@ class AgentWrapper:
         session: str | None = None,
         agent: str | None = None,
         tool_use_id: str | None = None,
+        own_shell: bool | None = None,
     ) -> JSONObject:
         """Tells what would be decided: its decision may be "ask". Nobody is asked."""
-        found = await self._request("explain", _use(tool, input, cwd, session, agent, tool_use_id))
+        found = await self._request("explain", _use(tool, input, cwd, session, agent, tool_use_id, own_shell))
         if isinstance(found, dict) and isinstance(found.get("decision"), dict):
             return found
         raise WrapperError("agent-wrapper explained nothing")
@@ -361,6 +364,7 @@ def guarded(
     cwd: str | None = None,
     session: str | None = None,
     agent: str | None = None,
+    own_shell: bool | None = None,
 ) -> Callable[[JSONObject], Awaitable[Output]]:
     """Makes of a tool one that is decided before it runs, for a loop of one's own.
 
@@ -369,7 +373,7 @@ def guarded(
     """
 
     async def decided(input: JSONObject) -> Output:
-        result = await wrapper.can_use_tool(tool, input, cwd=cwd, session=session, agent=agent)
+        result = await wrapper.can_use_tool(tool, input, cwd=cwd, session=session, agent=agent, own_shell=own_shell)
         if not result.allowed:
             raise Denied(result)
         output: Any = run(result.updated_input)
@@ -395,6 +399,14 @@ def _given(**members: Any) -> JSONObject:
 
 
 def _use(
-    tool: str, input: JSONObject, cwd: str | None, session: str | None, agent: str | None, name: str | None
+    tool: str,
+    input: JSONObject,
+    cwd: str | None,
+    session: str | None,
+    agent: str | None,
+    name: str | None,
+    own_shell: bool | None,
 ) -> JSONObject:
-    return _given(tool=tool, input=input, cwd=cwd, session=session, agent=agent, toolUseID=name)
+    return _given(
+        tool=tool, input=input, cwd=cwd, session=session, agent=agent, toolUseID=name, ownShell=own_shell
+    )

@@ -16,10 +16,12 @@ export interface ToolUse {
   agent?: string | undefined;
   /** Name of this tool use, for the record and for {@link AgentWrapper.outcome}. */
   toolUseID?: string | undefined;
+  /** Whether each command line runs in a shell that ends with it; without it, the shell may go on. */
+  ownShell?: boolean | undefined;
 }
 
 /** Where a tool use comes from: what an adapter adds to each. */
-export type Origin = Pick<ToolUse, "cwd" | "session" | "agent">;
+export type Origin = Pick<ToolUse, "cwd" | "session" | "agent" | "ownShell">;
 
 /** What the wrapper decided, and why; for people, not for the agent. */
 export interface Decision {
