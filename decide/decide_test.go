@@ -302,7 +302,7 @@ func TestBurst(t *testing.T) {
 // TestOwnShell: what a line leaves in its shell is asked about, and so denied here, unless
 // the client says that the shell ends with the line.
 func TestOwnShell(t *testing.T) {
-	c := start(t, options{silent: true, rules: "mode = \"default\""})
+	c := start(t, options{silent: true, rules: `allow = ["Bash(then)"]`})
 	for field, want := range map[string]string{"": "deny", `,"ownShell":false`: "deny", `,"ownShell":true`: "allow"} {
 		use := `{"tool":"Bash","input":{"command":"export GOCACHEPROG=./x"}` + field + `}`
 		c.request("1", "canUseTool", use)
