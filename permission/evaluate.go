@@ -22,6 +22,8 @@ type evaluation struct {
 	edits    []edit // what each command writes, for a mode that allows edits
 	settings settings
 	through  map[through]*patterns.Rule
+	// secretRules holds the rules that search for files with secrets, by their patterns.
+	secretRules map[string]*patterns.Rule
 	// vagueParent caches the doubt about a command for its many paths.
 	vagueParent vagueParent
 }

@@ -157,7 +157,11 @@ func (e *evaluation) sensitive(a *act) {
 			if a.secrets = e.secretsBelow(a); len(a.secrets) == 0 {
 				return
 			}
-			why = "searches " + a.secrets[0].Names[0] + " as well"
+			verb := "searches "
+			if a.does.Found || !a.does.Recursive {
+				verb = "reads "
+			}
+			why = verb + a.secrets[0].Names[0] + " as well"
 		}
 	case a.does.Environment && (a.class < risk.Moderate || a.override != nil || holdsSecret(a.does.Words)):
 		why, a.looks = "shows variables that may hold secrets", true

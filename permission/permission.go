@@ -163,6 +163,9 @@ type Env interface {
 	// absolute paths, since pathname expansion and searches may lead anywhere
 	// through them. Not all: they cannot be told, or are too many.
 	Links(dir string, depth int) (links []string, all bool)
+	// Files returns the paths that the wildcards of the shell in an absolute path mean, a
+	// directory with a slash behind it. Not all: they cannot be told, or are too many.
+	Files(path shell.Word) (found []string, all bool)
 	// Entry reports whether something is at an absolute path, without following a
 	// link there, and whether that is a file or directory of the user's own. What
 	// cannot be told exists and is not his own.

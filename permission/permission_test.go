@@ -205,6 +205,8 @@ func (f fakeFS) Links(dir string, depth int) (links []string, all bool) {
 	return links, !f.many
 }
 
+func (fakeFS) Files(shell.Word) (found []string, all bool) { return nil, true }
+
 func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	for _, file := range f.files {
 		if !strings.HasPrefix(file, dir+"/") || !hidden && strings.Contains(file, "/.") {

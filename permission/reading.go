@@ -591,16 +591,17 @@ func (r *reading) lookUp(name string) (string, bool) {
 // walk is a question to the file system that may require reading directories:
 // whether a path that the rule matches exists below dir or, without a rule, which
 // names at most depth levels below it are links; or whether dir is a file that git cannot
-// bring back.
+// bring back; or which files dir, with * for wildcards, means.
 type walk struct {
 	dir    string
 	rule   *patterns.Rule
 	hidden bool
 	depth  int
 	unkept bool
+	files  bool
 }
 
-// walked is the answer to a walk: found if such a path may exist, or the links, and
+// walked is the answer to a walk: found if such a path may exist, or the links or files, and
 // whether these are all.
 type walked struct {
 	found bool
@@ -628,6 +629,15 @@ func (r *reading) linksBelow(dir string, depth int) (links []string, all bool) {
 	}
 	w := r.ask(walk{dir: dir, depth: depth}, walked{}, func() (w walked) {
 		w.links, w.all = r.env.Links(dir, depth)
+		return w
+	})
+	return w.links, w.all
+}
+
+// filesOf returns the files that a path with wildcards means, and whether these are all.
+func (r *reading) filesOf(form shell.Word) (files []string, all bool) {
+	w := r.ask(walk{dir: form.Filled("*"), files: true}, walked{}, func() (w walked) {
+		w.links, w.all = r.env.Files(form)
 		return w
 	})
 	return w.links, w.all

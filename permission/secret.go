@@ -65,16 +65,21 @@ func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []pa
 }
 
 // secretsBelow returns what a search through a directory shows of a file with secrets
-// there that it does not leave out. Inside walls such files are not there.
+// there that it does not leave out, and what the wildcards of a path mean. Inside walls such
+// files are not there.
 func (e *evaluation) secretsBelow(a *act) []patterns.Named {
-	if !a.does.Recursive || e.env == nil || e.holding != nil || !e.searches(a) {
+	if e.env == nil || e.holding != nil || a.does.Walk().Kept {
 		return nil
 	}
 	if slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return len(form.Holes) > 0 }) {
-		return nil // names that the shell expands: pkg/*.go
+		return e.secretsMeant(a)
 	}
-	names := risk.SearchedPaths()
-	if !e.searched(a, "{"+strings.Join(names, ",")+"}") {
+	if !a.does.Recursive || !e.searches(a) {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Clone(risk.SearchedPaths()), func(name string) bool { return !a.does.Walk().Names(name) })
+	names = append(names, a.does.Walk().Ending(keyEndings())...)
+	if len(names) > 1 && !e.searched(a, "{"+strings.Join(names, ",")+"}") {
 		return nil
 	}
 	for _, name := range names {
@@ -85,29 +90,143 @@ func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 	return nil
 }
 
-// searched reports whether a recursive read may show a file whose name matches a pattern.
-func (e *evaluation) searched(a *act, name string) bool {
-	rule, _, err := patterns.Parse("Read("+name+")", patterns.Deny, patterns.Source{})
-	if err != nil {
-		return false
-	}
-	below := patterns.NewSet(e.policy.Place, rule).Rules()[0]
-	return a.sub.Path.Below(below, &a.sub) && e.existsShown(a, below, e.showsHidden(a)) && !e.skips(a, below)
+// keyEndings returns the ends of the names of files with keys.
+func keyEndings() []string {
+	_, ends := risk.SensitiveParts()
+	return slices.DeleteFunc(slices.Clone(ends), func(end string) bool { return risk.SensitiveName("x"+end) == "" })
 }
 
-// searches reports whether the tool that searches reads a, or a command that does and asks
-// no question of its own.
+// searched reports whether a recursive read may show a file whose name matches a pattern.
+func (e *evaluation) searched(a *act, name string) bool {
+	hidden := e.showsHidden(a)
+	return slices.ContainsFunc(a.levels(name), func(text string) bool {
+		below := e.secretRule(text)
+		return below != nil && a.sub.Path.Below(below, &a.sub) && e.existsShown(a, below, hidden) && !e.skips(a, below)
+	})
+}
+
+// levels returns the patterns of the files of a name that a recursive read shows: one for
+// each level of directories, if it reads only some.
+func (a *act) levels(name string) []string {
+	form := a.sub.Path.Forms()[0].Text
+	if a.does.Walk().Depth == 0 || !strings.HasPrefix(form, "/") || strings.ContainsAny(form, `*?[]{}()\!`) {
+		return []string{name}
+	}
+	var levels []string
+	for dir := strings.TrimSuffix(form, "/") + "/"; len(levels) < a.does.Walk().Depth; dir += "*/" {
+		levels = append(levels, dir+name)
+	}
+	return levels
+}
+
+// secretRule returns the rule for reading the files that a pattern means, nil if there is none.
+func (e *evaluation) secretRule(pattern string) *patterns.Rule {
+	if rule, made := e.secretRules[pattern]; made {
+		return rule
+	}
+	rule, _, err := patterns.Parse("Read("+pattern+")", patterns.Deny, patterns.Source{})
+	if err == nil {
+		rule = patterns.NewSet(e.policy.Place, rule).Rules()[0]
+	} else {
+		rule = nil
+	}
+	if e.secretRules == nil {
+		e.secretRules = map[string]*patterns.Rule{}
+	}
+	e.secretRules[pattern] = rule
+	return rule
+}
+
+// secretsMeant returns what a command shows of the files that the wildcards in a path mean:
+// of those that are there. A program's own pattern is read with the directory.
+func (e *evaluation) secretsMeant(a *act) []patterns.Named {
+	if a.parent < 0 || a.does.Found || a.does.ByPattern {
+		return nil
+	}
+	for _, form := range a.sub.Path.Forms() {
+		if !meansSecrets(form, a.does.Recursive) {
+			continue
+		}
+		files, all := e.filesOf(form)
+		if !all {
+			return []patterns.Named{{Names: []string{dotenv}, Least: 1, Pattern: dotenv}}
+		}
+		var dirs []string
+		for _, file := range files {
+			if dir, isDir := strings.CutSuffix(file, "/"); isDir {
+				dirs = append(dirs, dir)
+			} else if found := e.appendSecrets(nil, shell.Word{Text: file}); len(found) > 0 {
+				return found
+			}
+		}
+		if len(dirs) > maxSearched { // the directory that these lie in stands for them
+			dirs = []string{path.Dir(form.Text[:form.Holes[0].At] + "x")}
+		}
+		if found := e.secretsIn(a, dirs); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// maxSearched is the number of directories that are searched one by one for one path.
+const maxSearched = 64
+
+// secretsIn returns what a search of directories shows.
+func (e *evaluation) secretsIn(a *act, dirs []string) []patterns.Named {
+	if !a.does.Recursive || !e.searches(a) {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Clone(risk.SearchedPaths()), func(name string) bool {
+		return !a.does.Walk().Names(name) || slices.Contains(a.does.Skips, name)
+	})
+	for _, dir := range dirs {
+		shows := func(pattern string) bool {
+			below := e.secretRule(pattern)
+			return below != nil && e.walk(walk{dir: dir, rule: below, hidden: e.showsHidden(a)})
+		}
+		if len(names) > 1 && !shows("{"+strings.Join(names, ",")+"}") {
+			continue
+		}
+		if at := slices.IndexFunc(names, shows); at >= 0 {
+			return []patterns.Named{{Names: names[at : at+1], Least: 1, Pattern: names[at]}}
+		}
+	}
+	return nil
+}
+
+// meansSecrets reports whether wildcards of the shell may mean a file with secrets, or a
+// directory that is searched: most end in an extension that no such file has.
+func meansSecrets(form shell.Word, recursive bool) bool {
+	if slices.ContainsFunc(form.Holes, func(h shell.Hole) bool { return h.Kind != shell.Glob }) {
+		return false
+	}
+	tail := form.Text[form.Holes[len(form.Holes)-1].At:]
+	_, ends := risk.SensitiveParts()
+	ext := path.Ext(tail)
+	return ext == "" || recursive && strings.HasSuffix(tail, "/") || slices.Contains(ends, strings.ToLower(ext))
+}
+
+// searches reports whether the tool that searches reads a, or a command that does, or that
+// reads the files that another one names, and asks no question of its own.
 func (e *evaluation) searches(a *act) bool {
 	if a.parent < 0 {
 		return e.use.Tool == searcher && (a.does.ByPattern || e.namesNone())
 	}
-	return searches(e.acts[a.parent].does) && e.acts[a.parent].class == risk.Safe
+	by := &e.acts[a.parent]
+	return by.class == risk.Safe && (a.does.Found || searches(by.does))
 }
 
 // showsHidden reports whether a recursive read shows files that are hidden. The agent's tool
 // shows them, but the files that git ignores, of which .env nearly always is one, only by a
 // pattern that names files: without one, what an ignore file brings in counts.
 func (e *evaluation) showsHidden(a *act) bool {
+	switch {
+	case a.does.Found:
+		return !a.does.Walk().Visible
+	case a.parent >= 0 && a.does.Walk().Only(): // they bring in what they mean
+		return true
+	}
 	return !a.does.SkipHidden && (a.parent >= 0 || a.does.ByPattern)
 }
 

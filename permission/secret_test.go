@@ -54,6 +54,29 @@ func TestSearchFindsSecrets(t *testing.T) {
 	}
 }
 
+// TestWalksFindSecrets checks that a command that gets the files of a walk is asked about if
+// one of these holds secrets, and that without such a file it runs.
+func TestWalksFindSecrets(t *testing.T) {
+	fs := stored{files: []string{"/.env", "/src/a.go", "/conf/.env", "/keys/id_rsa", "/keys/server.key", "/Makefile"}}
+	for line, want := range map[string]Behavior{
+		"find . -type f -exec cat {} +": Ask, "find . -maxdepth 1 -type f | xargs cat": Ask, "ls -A | xargs cat": Ask, "fd -H | xargs cat": Ask, "git ls-files -o | xargs cat": Ask,
+		"find . -print0 | xargs -0 grep x": Ask, "for f in $(find . -type f); do cat \"$f\"; done": Ask, "find . -type f -exec head -3 {} ';'": Ask, "find . -type f | grep -v node_modules | xargs cat": Ask,
+		"find . -name '*v' -exec cat {} +": Ask, "find . -name 'server.*' -exec cat {} +": Ask, "find keys -type f | xargs cat": Ask, "find . -maxdepth 2 -type f | xargs cat": Ask, "ls -A | xargs grep -r x": Ask, "ls | xargs grep -r x": Ask,
+		"find . -name '*.go' -exec cat {} +": Allow, "find . -name '*.go' | xargs grep x": Allow, "find src -type f -exec cat {} +": Allow, "ls | xargs cat": Allow, "git ls-files | xargs cat": Allow, "find . -type f | xargs wc -l": Allow, "find . -type f | wc -l": Allow,
+		`find . \( -name '*.go' -o -name '*.md' \) | xargs head`: Allow, "find . -type f -not -path '*/.*' -not -path '*/keys/*' | head": Allow, `find . -type f | grep '\.go$' | xargs cat`: Allow, "find keys -maxdepth 1 -name '.*' -type f | xargs ls": Allow, "find . -name Makefile -exec cat {} +": Allow, "fd -e go | xargs cat": Allow,
+		"cat keys/i*a": Ask, "cat keys/server.*": Ask, "head */i*a": Ask, "cat keys/*": Ask, "grep -r x c*": Ask, "rg -uuu S c*": Ask, "rg -g '*v' x": Ask, "ag -G 'v$' x": Ask, "grep -r --include='*v' x .": Ask,
+		"cat src/*": Allow, "cat *": Allow, "cat Make*": Allow, "cat */*.go": Allow, "wc -l keys/*": Allow, "ls keys/*": Allow, "grep -r x s*": Allow, "rg S c*": Allow,
+		"rg --hidden -g '*.go' x": Allow, "rg --hidden -t go x": Allow, "rg --hidden -t sh x": Ask, "rg --hidden -t go --type-add 'go:*v' x": Ask, "grep -r --include='*.go' x .": Allow, "grep -r --exclude=a --include='*.go' x .": Ask,
+	} {
+		if d := decideSecret(t, spec{risk: true}, line, fs); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+		if d := decideSecret(t, spec{risk: true}, line, stored{files: []string{"/src/a.go"}}); d.Behavior != Allow {
+			t.Errorf("%s without such a file: %s", line, outcome(d))
+		}
+	}
+}
+
 // TestHostForms checks every form in which a word names a host, with every kind of
 // program that asks one.
 func TestHostForms(t *testing.T) {

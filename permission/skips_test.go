@@ -2,11 +2,13 @@ package permission
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // TestSkips checks that a search which leaves out what a deny rule names is not asked
@@ -89,6 +91,25 @@ func (h stored) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return slices.ContainsFunc(h.files, func(file string) bool {
 		return within(workspace+file, dir) && (hidden || !strings.Contains(file, "/.")) && rule.Covers(workspace+file)
 	})
+}
+
+// Files matches every file and directory with a path.
+func (h stored) Files(name shell.Word) (found []string, all bool) {
+	for _, file := range h.files {
+		way := workspace + file + "/"
+		for at := len(workspace) + 1; at < len(way); at++ {
+			matched, _ := path.Match(name.Filled("*"), way[:at])
+			first := name.Holes[0].At
+			if way[at] != '/' || !matched || name.Text[first-1] == '/' && way[first] == '.' {
+				continue
+			}
+			found = append(found, strings.TrimSuffix(way[:at+1], "/"))
+			if at+1 < len(way) {
+				found[len(found)-1] += "/"
+			}
+		}
+	}
+	return found, true
 }
 
 // TestAdviceForSearch checks that a search is advised to leave out what is denied, in

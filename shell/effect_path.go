@@ -78,9 +78,14 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	if p.under != nil && (!p.printed || kind == Read && need == NeedNone) {
 		places, recursive = nil, true
 		for _, u := range p.under {
-			places = append(places, beneath(e.dirs, u)...)
+			for _, at := range beneath(e.dirs, u) {
+				at.walk = e.walkOfNames(u.walk)
+				places = append(places, at)
+			}
 			noFollow = noFollow || u.files
 		}
+	} else if kind == Read && (recursive || !p.Known()) {
+		e.w.walked(places, e.walkOfSearch())
 	}
 	var skips []string
 	if recursive && kind == Read && len(places) > 0 {
@@ -91,7 +96,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 			continue // the directory that is searched stands for it
 		}
 		e.w.add(Action{
-			Skips: skips, ByPattern: at.matched,
+			Skips: skips, ByPattern: at.matched, walk: e.w.walkFor(at.walk),
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive && !at.matched,
 			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), Clears: kind == Write && e.clears, Replaces: kind == Write && need == NeedCover && !purpose && !e.edits && (p.Text != "" || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,

@@ -60,7 +60,7 @@ func endsInNUL(program string, word *syntax.Word) bool {
 func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
 		if narrows(b.Y) {
-			return w.namesFrom(b.X, s, bare)
+			return w.narrowed(w.namesFrom(b.X, s, bare), b.Y)
 		}
 		return w.namesFrom(b.Y, s, bare)
 	}
@@ -119,7 +119,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 		return nil
 	}
 	if words[0].Text == "find" {
-		return namesOfFind(words)
+		return w.namesOfFind(words)
 	}
 	n, ok := sortNames(ScanWords(prog, words), words)
 	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
@@ -127,16 +127,16 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 	}
 	switch words[0].Text {
 	case "ls":
-		return namesOfLs(&n, bare)
+		return w.walked(namesOfLs(&n, bare), n.walkOfLs())
 	case "fd":
-		return n.fd()
+		return w.walked(n.fd(), n.walkOfFd())
 	case "rg", "grep":
 		if n.has("-l", "--files-with-matches") {
-			return namesBelow(behind(n.operands, n.pattern))
+			return w.walked(namesBelow(behind(n.operands, n.pattern)), Walk{Kept: true})
 		}
 	case "git":
 		if n.sub == "ls-files" || n.sub == "diff" && n.has("--name-only") {
-			return namesOfGit(n.operands)
+			return w.walked(namesOfGit(n.operands), Walk{Kept: !n.has("-o", "-k")})
 		}
 	}
 	return nil
@@ -168,6 +168,7 @@ type nameWords struct {
 	sub      string   // the subcommand
 	pattern  bool     // an option gave the pattern
 	endings  []Word   // values of -e
+	depth    Word     // value of --max-depth
 }
 
 func (n *nameWords) has(names ...string) bool {
@@ -187,6 +188,9 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 			if a.Option.Names[0] == "-e" {
 				n.endings = append(n.endings, a.Value)
 			}
+			if slices.Contains(a.Option.Names, "--max-depth") {
+				n.depth = a.Value
+			}
 			n.pattern = n.pattern || a.Option.Pattern || a.Option.Effect == program.EffPattern
 		case ArgUnlisted, ArgUnsure:
 			return n, false
@@ -197,7 +201,7 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 
 // namesOfFind returns the places of the names printed by find, unless it is told what
 // to print or runs something.
-func namesOfFind(words []Word) []Word {
+func (w *walker) namesOfFind(words []Word) []Word {
 	start := findStart(words)
 	for i := range words {
 		for _, p := range []string{"-exec", "-ok", "-printf", "-ls", "-f", "-files0-from"} {
@@ -206,7 +210,7 @@ func namesOfFind(words []Word) []Word {
 			}
 		}
 	}
-	return start.names(words)
+	return start.names(words, w.numbered(walkOfFind(words[start.end:])))
 }
 
 // namesOfLs returns the places of the names printed by ls. For a directory ls prints

@@ -65,6 +65,9 @@ type Word struct {
 	// matched reports that the word is a pattern that the program itself matches, or a
 	// name that one means.
 	matched bool
+	// walk, for a word in under, tells which files there are named: it is the place of that
+	// in Facts.walks, counted from 1, or 0 for every file.
+	walk uint16
 }
 
 // Known reports whether the word is one word of known text.
@@ -217,6 +220,7 @@ type Action struct {
 	// Skips holds the names of files that a recursive Read leaves out, with "*" for
 	// any text. Directories of these names are read.
 	Skips []string
+	walk  *Walk
 	// Purpose reports that the Write is the purpose of the program (mkdir, rm, cp),
 	// so that a mode that accepts edits may cover the program as well.
 	Purpose bool
@@ -331,6 +335,7 @@ type Facts struct {
 	// Failed is set if the line could not be read. Its only action is then opaque; if
 	// reading ended at a limit, the last one is, and what was read before it stands.
 	Failed *Failure
+	walks  []Walk
 }
 
 // Variable returns the dangerous variable that an Opaque action is about, or "".

@@ -12,6 +12,7 @@ import (
 func (e *effector) find() {
 	e.done = true
 	start := findStart(e.words)
+	walk := e.w.numbered(walkOfFind(e.words[start.end:]))
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		if t.MayBeOption() && i >= start.end {
@@ -24,7 +25,7 @@ func (e *effector) find() {
 		}
 		switch t.Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
-			i = e.findExec(i, start)
+			i = e.findExec(i, start, walk)
 		case "-delete":
 			from := len(e.w.facts.Actions)
 			for _, p := range start.paths {
@@ -110,15 +111,15 @@ func (e *effector) findTest(text string) bool {
 
 // findExec runs the words up to ; or + with a name in place of {}, and returns the
 // index of that end.
-func (e *effector) findExec(i int, start findPaths) int {
+func (e *effector) findExec(i int, start findPaths, walk uint16) int {
 	end := i + 1
 	for end < len(e.words) && e.words[end].Text != ";" && !(e.words[end].Text == "+" && e.words[end-1].Text == "{}") {
 		end++
 	}
 	var under []Word
-	for _, p := range start.names(e.words) {
+	for _, p := range start.names(e.words, walk) {
 		for _, at := range beneath(e.dirs, p) {
-			at.files = p.files
+			at.files, at.walk = p.files, p.walk
 			under = append(under, at)
 		}
 	}

@@ -37,6 +37,8 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 			names = w.namesFrom(c.X, s, false)
 		case !narrows(chain[i+1].Y):
 			names = w.namesFrom(chain[i+1].Y, s, false)
+		default:
+			names = w.narrowed(names, chain[i+1].Y)
 		}
 		in := w.printed(left)
 		left = len(w.facts.Actions)

@@ -59,7 +59,7 @@ func findStart(words []Word) findPaths {
 
 // names returns the places at or below which the names lie that find prints: its
 // starting points and, for a name that it searches for, that name below them.
-func (f findPaths) names(words []Word) []Word {
+func (f findPaths) names(words []Word, walk uint16) []Word {
 	places := slices.Clone(f.paths)
 	for i := f.end; i+1 < len(words); i++ {
 		negated := words[i-1].Text == "!" || words[i-1].Text == "-not"
@@ -69,10 +69,9 @@ func (f findPaths) names(words []Word) []Word {
 			}
 		}
 	}
-	if f.regular(words) {
-		for i := range places {
-			places[i].files = true
-		}
+	files := f.regular(words)
+	for i := range places {
+		places[i].files, places[i].walk = files, walk
 	}
 	return places
 }

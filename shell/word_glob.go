@@ -261,7 +261,13 @@ func regexWords(w Word) []Word {
 	if !w.Known() {
 		return nil
 	}
-	text, choices := w.Text, strings.Contains(w.Text, "|")
+	w.Text = globOfRegex(unanchored(w.Text, strings.Contains(w.Text, "|")))
+	return append(wildWords(w), spanning(w)...)
+}
+
+// unanchored returns a regular expression for a whole text in which another matches a part;
+// choices reports that anchors may be those of alternatives.
+func unanchored(text string, choices bool) string {
 	if choices {
 		text = "(" + text + ")"
 	}
@@ -271,8 +277,7 @@ func regexWords(w Word) []Word {
 	if choices || !strings.HasSuffix(text, "$") || strings.HasSuffix(text, `\$`) {
 		text += ".*"
 	}
-	w.Text = globOfRegex(text)
-	return append(wildWords(w), spanning(w)...)
+	return text
 }
 
 // visible returns names for a program that leaves hidden files out.

@@ -68,6 +68,9 @@ func (Fake) Unkept(shell.Word) bool { return false }
 // Compiled reports false: there are no files.
 func (Fake) Compiled(shell.Word) bool { return false }
 
+// Files returns none: wildcards mean no files.
+func (Fake) Files(shell.Word) (found []string, all bool) { return nil, true }
+
 // Links returns the links in Symlinks at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) (links []string, all bool) {
 	for link := range f.Symlinks {
