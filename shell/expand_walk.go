@@ -73,12 +73,11 @@ func (n *nameWords) walkOfFd() Walk {
 }
 
 // walkFor returns the walk with a number for an action, nil for every file.
-func (w *walker) walkFor(number uint16) *Walk {
+func (w *walker) walkFor(number uint16) []Walk {
 	if number == 0 {
 		return nil
 	}
-	walk := w.facts.walks[number-1]
-	return &walk
+	return w.facts.walks[number-1 : number : number]
 }
 
 // narrowed returns places with what a command in a pipe passes on of the names there: grep

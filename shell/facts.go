@@ -220,7 +220,7 @@ type Action struct {
 	// Skips holds the names of files that a recursive Read leaves out, with "*" for
 	// any text. Directories of these names are read.
 	Skips []string
-	walk  *Walk
+	walk  []Walk // that of a Read, if it is not every file
 	// Purpose reports that the Write is the purpose of the program (mkdir, rm, cp),
 	// so that a mode that accepts edits may cover the program as well.
 	Purpose bool

@@ -19,10 +19,10 @@ type Walk struct {
 // Walk tells which files below its path a recursive Read shows, as far as patterns or the
 // program that names them tell.
 func (a *Action) Walk() Walk {
-	if a.walk == nil {
+	if len(a.walk) == 0 {
 		return Walk{}
 	}
-	return *a.walk
+	return a.walk[0]
 }
 
 // Only reports whether patterns for names tell which files are named.
