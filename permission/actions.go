@@ -223,11 +223,17 @@ func asksOther(does *shell.Action) bool {
 func (e *evaluation) fetchesOther(i int) bool {
 	for k := i + 1; k < len(e.acts); k++ {
 		f := &e.acts[k]
-		if f.parent == i && f.sub.Kind == patterns.FetchURL && !isLocal(f.does.Path) && !asksAnyway(e.acts[i].does, f.sub.URL.Host()) {
+		if f.parent == i && f.sub.Kind == patterns.FetchURL && !isLocal(f.does.Path) && !sshHere(f.does.Path) && !asksAnyway(e.acts[i].does, f.sub.URL.Host()) {
 			return true
 		}
 	}
 	return false
+}
+
+// sshHere reports whether a repository is reached by ssh on this machine.
+func sshHere(url shell.Word) bool {
+	rest, ok := strings.CutPrefix(url.Text, "ssh://")
+	return ok && len(url.Holes) == 0 && localURL.MatchString(rest)
 }
 
 // asksAnyway reports whether a program asks a host whatever its words say.

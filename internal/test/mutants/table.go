@@ -1094,8 +1094,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "only a rule for this machine answers for a command that fetches", File: "permission/cover.go",
-		Old:  `url.Host() != "localhost" && (err != nil || !ip.IsLoopback())`,
-		New:  `url.Host() == "" && (err != nil || !ip.IsLoopback())`,
+		Old:  `!loopback(url.Host())`,
+		New:  `url.Host() == ""`,
 		Test: "TestHostsOfThisMachine",
 	},
 	{
