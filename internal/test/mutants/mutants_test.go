@@ -1,83 +1,114 @@
 package mutants
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
-// TestKill checks the possible outcomes of a mutant in a small module.
-func TestKill(t *testing.T) {
-	slow.Test(t)
-	t.Setenv("GOFLAGS", "-mod=mod")
-	t.Setenv("GOWORK", "off")
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":      "module small\n\ngo 1.22\n",
-		"p/p.go":      "package p\n\nfunc Small(n int) bool {\n\tif n < 0 {\n\t\treturn false\n\t}\n\treturn n < 10\n}\n",
-		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestSmall(t *testing.T) {\n\tt.Run(\"below zero\", func(t *testing.T) {\n\t\tif Small(-1) {\n\t\t\tt.Error(\"-1 is small\")\n\t\t}\n\t})\n}\n\nfunc TestNothing(t *testing.T) {}\n",
-	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+// small is a module with something of each kind that is mutated.
+func small(t *testing.T) (root string, all []*mutant) {
+	root, err := filepath.Abs(filepath.Join("testdata", "small"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, old, new, test, want string }{
-		{"killed", "n < 0", "false", "TestSmall/below_zero", ""},
-		{"survives", "n < 10", "n < 11", "TestSmall", "passes without the guard"},
-		{"another test", "n < 0", "false", "TestNothing", "passes without the guard"},
-		{"no such text", "n < 20", "false", "TestSmall", "0 times"},
-		{"no single text", "n <", "n >", "TestSmall", "2 times"},
-		{"does not compile", "n < 0", "n", "TestSmall", "does not compile"},
-		{"no such test", "n < 0", "false", "TestBig", "there is no test"},
-	} {
-		m := Mutant{File: "p/p.go", Old: tt.old, New: tt.new, Test: tt.test}
-		err := m.Kill(t.Context(), root, t.TempDir())
-		switch {
-		case tt.want == "" && err != nil:
-			t.Errorf("%s: %v", tt.name, err)
-		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
-		}
+	if all, err = generate(root, "p"); err != nil {
+		t.Fatal(err)
 	}
-	if err := Baseline(t.Context(), root, []Mutant{{File: "p/p.go", Test: "TestSmall/below_zero"}}); err != nil {
-		t.Error(err)
+	return root, all
+}
+
+// TestGenerate: these are the mutants of a small package, and each compiles.
+func TestGenerate(t *testing.T) {
+	root, all := small(t)
+	src, err := os.ReadFile(filepath.Join(root, "p", "p.go"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if data, _ := os.ReadFile(filepath.Join(root, "p", "p.go")); !strings.Contains(string(data), "n < 0") {
-		t.Error("the file itself was changed")
+	var got strings.Builder
+	for i, m := range all {
+		got.WriteString(m.String() + "\n")
+		compiles(t, m.String(), edit(string(src), all, []int{i}))
+	}
+	compiles(t, "all of them", edit(string(src), all, numbers(len(all))))
+	golden.Check(t, filepath.Join("testdata", "small", "mutants.golden"), got.String())
+}
+
+func numbers(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+func compiles(t *testing.T, what, text string) {
+	t.Helper()
+	const stub = "\nfunc mutant_(int) bool { return false }\nfunc either_[T any](int, T, T) T { panic(0) }\n"
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "p.go", text+stub, parser.SkipObjectResolution)
+	if err == nil {
+		_, err = (&types.Config{}).Check("p", fset, []*ast.File{f}, nil)
+	}
+	if err != nil {
+		t.Errorf("%s: %v\n%s", what, err, text)
 	}
 }
 
-// TestTable checks the table: it has at least twenty guards, in every part of
-// the analyser, and each text still occurs in its file.
-func TestTable(t *testing.T) {
-	if len(Table) < 20 {
-		t.Errorf("%d guards, want at least 20", len(Table))
+// TestSample: a seed gives the same mutants whatever their order is, another seed gives
+// others, and a mutant that is new takes the place of one at most.
+func TestSample(t *testing.T) {
+	_, all := small(t)
+	first, backwards := sample(all, 1, 10), slices.Clone(all)
+	slices.Reverse(backwards)
+	if len(first) != 10 || !slices.Equal(first, sample(backwards, 1, 10)) {
+		t.Error("the sample depends on the order")
 	}
-	dir := t.TempDir()
-	seen, files := map[string]bool{}, map[string]bool{}
-	for i := range Table {
-		m := &Table[i]
-		if _, err := m.Overlay(filepath.Join("..", "..", ".."), dir); err != nil {
-			t.Errorf("%s: %v", m.Guard, err)
-		}
-		if seen[m.Guard] || m.Old == m.New {
-			t.Errorf("%s: stands twice, or changes nothing", m.Guard)
-		}
-		seen[m.Guard], files[m.File] = true, true
+	if slices.Equal(first, sample(all, 2, 10)) {
+		t.Error("the sample does not depend on the seed")
 	}
-	for _, file := range []string{
-		"walk.go", "survey.go", "expand_part.go", "expand_redirect.go", "effect_run.go", "command.go", "program_shell.go",
-		"program_builtin.go", "program_git.go", "program_sed.go", "program_awk.go", "analyze_whole.go",
-	} {
-		if !files["shell/"+file] {
-			t.Errorf("no guard of shell/%s is removed", file)
+	fewer := slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool { return m == first[3] })
+	if want := slices.Delete(slices.Clone(first), 3, 4); !slices.Equal(want, sample(fewer, 1, 9)) {
+		t.Error("a mutant more changes others of the sample")
+	}
+}
+
+// TestTry: a mutant of a guarded function that no test notices is a fault, unless it is
+// argued; and so is an argued one that a test notices.
+func TestTry(t *testing.T) {
+	slow.Test(t)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "off")
+	root, all := small(t)
+	all = slices.DeleteFunc(all, func(m *mutant) bool { return m.fn != "counter.guarded" })
+	o, err := try(t.Context(), root, t.TempDir(), all, func(*mutant, string) {}, "", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missed []string
+	for _, m := range o.survived {
+		missed = append(missed, m.String())
+	}
+	if want := []string{"p/p.go counter.guarded: true: return name != \"etc\""}; !slices.Equal(missed, want) {
+		t.Errorf("these survive:\n%s\nwant:\n%s", strings.Join(missed, "\n"), strings.Join(want, "\n"))
+	}
+	if got := o.faults(nil); len(got) != 1 || !strings.Contains(got[0], "no test notices") {
+		t.Errorf("faults: %q", got)
+	}
+	if got := o.faults(map[string]string{missed[0]: "\tno etc here"}); len(got) != 0 {
+		t.Errorf("faults although it is argued: %q", got)
+	}
+	for m := range o.killed {
+		if got := o.faults(map[string]string{m.String(): "\tsay so", missed[0]: "\tno etc here"}); len(got) != 1 || !strings.Contains(got[0], "notices it") {
+			t.Errorf("faults although TestGuarded kills it: %q", got)
 		}
 	}
 }

@@ -3,15 +3,47 @@
 package serve
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/agent-wrapper/agent-wrapper/internal/test/mutants"
 )
 
+// mutant is the server without one of its guards.
+type mutant struct {
+	Guard    string
+	File     string // relative to the root of the module, with slashes
+	Old, New string // Old occurs in the file exactly once
+}
+
+// overlay writes the changed file and the overlay that refers to it, for go build.
+func (m *mutant) overlay(root, dir string) (string, error) {
+	file := filepath.Join(root, filepath.FromSlash(m.File))
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(data), m.Old); n != 1 {
+		return "", fmt.Errorf("%s has the text of the guard %d times, not once: %q", m.File, n, m.Old)
+	}
+	changed := filepath.Join(dir, "changed.go")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(
+		os.WriteFile(changed, []byte(strings.Replace(string(data), m.Old, m.New, 1)), 0o600),
+		os.WriteFile(overlay, replace, 0o600),
+	)
+}
+
 // broken are servers without a guard, which the judge has to find.
-var broken = []mutants.Mutant{
+var broken = []mutant{
 	{
 		Guard: "what waits is decided again after a restart", File: "terminal/restore.go",
 		Old: `	if err != nil {
@@ -65,7 +97,7 @@ func TestControl(t *testing.T) {
 	for _, m := range all {
 		t.Run(m.Guard, func(t *testing.T) {
 			dir := t.TempDir()
-			overlay, err := m.Overlay(root, dir)
+			overlay, err := m.overlay(root, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
