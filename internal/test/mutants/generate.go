@@ -112,12 +112,13 @@ func zeroNames(f *ast.File, zero map[string]bool) {
 // sample returns n of the mutants, chosen by the seed. What is added to a package changes
 // the choice only where it takes the place of another mutant.
 func sample(all []*mutant, seed int64, n int) []*mutant {
-	rank := func(m *mutant) uint64 {
+	rank := map[*mutant]uint64{}
+	for _, m := range all {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %d", m, seed)
-		return h.Sum64() * 0x9e3779b97f4a7c15
+		rank[m] = h.Sum64() * 0x9e3779b97f4a7c15
 	}
-	all = slices.SortedFunc(slices.Values(all), func(a, b *mutant) int { return cmp.Compare(rank(a), rank(b)) })
+	all = slices.SortedFunc(slices.Values(all), func(a, b *mutant) int { return cmp.Compare(rank[a], rank[b]) })
 	return all[:min(n, len(all))]
 }
 
@@ -214,7 +215,7 @@ func (g *generator) list(list []ast.Stmt, results *ast.FieldList) {
 			if !strings.HasPrefix(g.str(s), "panic(") {
 				g.add("drop", s, "if !mutant_(#) { ", " }")
 			}
-		case *ast.IncDecStmt:
+		case *ast.IncDecStmt, *ast.RangeStmt:
 			g.add("drop", s, "if !mutant_(#) { ", " }")
 		case *ast.AssignStmt:
 			if s.Tok != token.DEFINE && g.str(s.Lhs[0]) != "_" {
@@ -235,12 +236,22 @@ func (g *generator) returns(s *ast.ReturnStmt, results *ast.FieldList) {
 			zeros = append(zeros, "*new("+g.str(f.Type)+")")
 		}
 	}
-	if slices.ContainsFunc(s.Results, func(x ast.Expr) bool { return !g.zero[g.str(x)] }) {
+	if slices.ContainsFunc(s.Results, func(x ast.Expr) bool { return !g.isZero(x) }) {
 		g.add("zero", s, "if mutant_(#) { return "+strings.Join(zeros, ", ")+" }; ", "")
 	}
 	if len(zeros) == 1 && zeros[0] == "*new(bool)" && g.str(s.Results[0]) != "true" {
 		g.add("true", s, "if mutant_(#) { return true }; ", "")
 	}
+}
+
+// isZero reports whether an expression is certainly the zero of its type: nil, false, the
+// first of a list of constants, T{}.
+func (g *generator) isZero(x ast.Expr) bool {
+	if c, ok := x.(*ast.CompositeLit); ok && len(c.Elts) == 0 {
+		_, named := c.Type.(*ast.Ident)
+		return named
+	}
+	return g.zero[g.str(x)]
 }
 
 // cases leaves out each case of a switch: what the default does is done instead. The cases

@@ -82,14 +82,14 @@ func TestSample(t *testing.T) {
 }
 
 // TestTry: a mutant of a guarded function that no test notices is a fault, unless it is
-// argued; and so is an argued one that a test notices.
+// argued; and so is an argued one that a test notices. One that does not end is noticed.
 func TestTry(t *testing.T) {
 	slow.Test(t)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "off")
 	root, all := small(t)
 	all = slices.DeleteFunc(all, func(m *mutant) bool { return m.fn != "counter.guarded" })
-	o, err := try(t.Context(), root, t.TempDir(), all, func(*mutant, string) {}, "", "p")
+	o, err := try(t.Context(), root, t.TempDir(), all, func(*mutant, int) {}, "", "p")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (t *trials) kill(ctx context.Context, n int, m *mutant) string {
 		for _, c := range group {
 			limit += c.took
 		}
-		out, _, err := t.exec(ctx, group[0].pkg, 5*time.Second+10*limit, []string{fmt.Sprintf("%s=%d", envActive, n)}, only(group...), "-test.failfast")
+		out, _, err := t.exec(ctx, group[0].pkg, 2*time.Second+10*limit, []string{fmt.Sprintf("%s=%d", envActive, n)}, only(group...), "-test.failfast")
 		if err == nil {
 			continue
 		}
@@ -147,7 +147,7 @@ func (t *trials) binary(pkg string) string {
 // exec runs the tests of a package in its directory. A mutant may compute for ever or ask
 // for all memory there is.
 func (t *trials) exec(ctx context.Context, pkg string, limit time.Duration, env []string, args ...string) ([]byte, time.Duration, error) {
-	script := fmt.Sprintf(`ulimit -t %d -v 8000000; exec "$0" "$@"`, int(limit.Seconds())+1)
+	script := fmt.Sprintf(`ulimit -t %d && ulimit -v 8000000 && exec "$0" "$@"`, int(limit.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, t.binary(pkg), "-test.short", "-test.timeout=10m"}, args...)...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(pkg))
 	cmd.Env = append(os.Environ(), "AW_LONG=", "AW_SEED=1")
@@ -190,8 +190,9 @@ type outcome struct {
 }
 
 // try makes the mutants of list one at a time and runs the tests of the packages. It calls
-// done, from several goroutines, with what became of each: the test that fails, or "".
-func try(ctx context.Context, root, dir string, list []*mutant, done func(*mutant, string), skip string, pkgs ...string) (*outcome, error) {
+// survives, from several goroutines, with each that no test notices, and the number of
+// tests that get to it.
+func try(ctx context.Context, root, dir string, list []*mutant, survives func(m *mutant, tests int), skip string, pkgs ...string) (*outcome, error) {
 	t, err := prepare(ctx, root, dir, list, skip, pkgs...)
 	if err != nil {
 		return nil, err
@@ -199,7 +200,9 @@ func try(ctx context.Context, root, dir string, list []*mutant, done func(*mutan
 	by := make([]string, len(list))
 	parallel(len(list), func(i int) {
 		by[i] = t.kill(ctx, i+1, list[i])
-		done(list[i], by[i])
+		if by[i] == "" {
+			survives(list[i], len(t.meet[i+1]))
+		}
 	})
 	o := &outcome{killed: map[*mutant]string{}}
 	for i, m := range list {

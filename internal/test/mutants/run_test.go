@@ -16,25 +16,22 @@ func TestMutants(t *testing.T) {
 	long := os.Getenv("AW_LONG") != ""
 	if long {
 		list = all
-		for _, m := range all {
-			if _, ok := argued[m.String()]; !ok {
-				argued[m.String()] = ""
-			}
-		}
 	} else {
 		list = slices.DeleteFunc(list, func(m *mutant) bool { return argued[m.String()] != "" })
 	}
 	t.Logf("%d mutants, seed %d: %d are tried", len(all), *seed, len(list))
-	o, err := try(t.Context(), root, t.TempDir(), list, func(m *mutant, test string) {
-		if test == "" {
-			t.Logf("survives: %s", m)
-		}
+	o, err := try(t.Context(), root, t.TempDir(), list, func(m *mutant, tests int) {
+		t.Logf("survives %d tests: %s", tests, m)
 	}, left, mutated...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d killed, %d survived, %d argued", len(o.killed), len(o.survived), len(argued))
+	if long {
+		usual := sample(all, usualSeed, size)
+		o.survived = slices.DeleteFunc(o.survived, func(m *mutant) bool { return !slices.Contains(usual, m) })
+	}
 	for _, fault := range o.faults(argued) {
 		t.Error(fault)
 	}
-	t.Logf("%d killed, %d survived, %d argued", len(o.killed), len(o.survived), len(argued))
 }

@@ -15,14 +15,16 @@ type counter struct{ n int }
 
 // guarded says whether a name may pass.
 func (c *counter) guarded(name string, root bool) bool {
-	c.n++
+	for c.n < 3 {
+		c.n++
+	}
 	if name == "" || root {
 		return false
 	}
 	return name != "etc"
 }
 
-func kind(name string, any any) (Match, error) {
+func kind(name string, value any) (Match, error) {
 	switch name {
 	case "a", "b":
 		return Yes, nil
@@ -33,12 +35,15 @@ func kind(name string, any any) (Match, error) {
 	case len(name) > 9:
 		println(name)
 	}
-	switch any.(type) {
+	switch value.(type) {
 	case nil:
 		return No, nil
 	}
 	for name != "c!" {
 		return Maybe, nil
+	}
+	for i := range name {
+		println(i)
 	}
 	return No, nil
 }
