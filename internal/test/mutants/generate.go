@@ -20,6 +20,7 @@ import (
 	"go/token"
 	"hash/fnv"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,9 +37,10 @@ type mutant struct {
 	before, after string // with # for the number
 }
 
-// String returns the name of the mutant. It does not depend on what else is in the package.
+// String returns the name of the mutant. It stays if the package gets another directory, and
+// whatever else is added to it.
 func (m *mutant) String() string {
-	name := fmt.Sprintf("%s %s: %s: %s", m.file, m.fn, m.kind, m.text)
+	name := fmt.Sprintf("%s/%s %s: %s: %s", path.Base(m.pkg), path.Base(m.file), m.fn, m.kind, m.text)
 	if m.nth > 1 {
 		name += fmt.Sprintf(" (%d)", m.nth)
 	}
@@ -109,8 +111,8 @@ func zeroNames(f *ast.File, zero map[string]bool) {
 	}
 }
 
-// sample returns n of the mutants, chosen by the seed. What is added to a package changes
-// the choice only where it takes the place of another mutant.
+// sample returns n of the mutants, chosen by the seed and their names. A new one changes the
+// choice only where it takes the place of another.
 func sample(all []*mutant, seed int64, n int) []*mutant {
 	rank := map[*mutant]uint64{}
 	for _, m := range all {
