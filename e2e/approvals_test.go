@@ -207,7 +207,7 @@ func TestApprovalsAtService(t *testing.T) {
 func TestApprovalsOnPage(t *testing.T) {
 	for _, file := range []string{"/usr/bin/chromium", "../server/page/test/node_modules/playwright-core"} {
 		if _, err := os.Stat(file); err != nil {
-			unable(t, "the page needs Debian's chromium, and npm ci --prefix server/page/test: "+err.Error())
+			unable(t, "the page needs Debian's chromium, and npm ci --prefix internal/serve/server/page/test: "+err.Error())
 		}
 	}
 	eachRelease(t, func(t *testing.T, r release) {
@@ -223,7 +223,7 @@ func TestApprovalsOnPage(t *testing.T) {
 			{{Name: "no", Tool: "Bash", Input: in{"command": "touch never", "description": "d"}}},
 		}})
 		answers := `[{"question": "touch made"}, {"question": "touch never", "words": "not on Fridays"}]`
-		page := exec.Command("node", "../server/page/test/answer.mjs", s.url, strings.TrimSpace(code), answers)
+		page := exec.Command("node", "../internal/serve/server/page/test/answer.mjs", s.url, strings.TrimSpace(code), answers)
 		page.Env = append(os.Environ(), "HOME="+t.TempDir())
 		var complaints bytes.Buffer
 		page.Stderr = &complaints

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/doctor"
 )
 
 // hooked makes a machine of a person who has an agent CLI, and a hook in its settings:
@@ -20,7 +20,7 @@ func hooked(t *testing.T, r release, onFailure string, standIn bool) doctor.Mach
 	b := newBox(t)
 	program := binary(t)
 	if standIn {
-		text, err := os.ReadFile("../hook/doctor/testdata/stand-in.sh")
+		text, err := os.ReadFile("../internal/hook/doctor/testdata/stand-in.sh")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/screen"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 )
 
 const hookWalls = "walls = \"on\"\nallow = [\"Bash(ls:*)\", \"Bash(echo:*)\"]\ndeny = [\"Read(secrets/**)\"]\n"

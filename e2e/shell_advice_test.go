@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 )
 
 // TestShellOutput: what the agent CLI's commands write to is a regular file, whose end we

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 )
 
 // readTOML returns the entries of a TOML head.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-wrapper/agent-wrapper/tools"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 )
 
 // A set is packed for processes that ask it about one tool use only. A rule of a packed

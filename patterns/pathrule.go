@@ -9,7 +9,7 @@ import (
 
 	"github.com/gobwas/glob"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // The limits of a path pattern.

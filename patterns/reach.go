@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // reach holds the programs that the spellings of a command may name. Rules for other

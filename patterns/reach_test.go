@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // TestReachHoldsAllSpellings checks that no spelling of a command names a program that

@@ -3,7 +3,7 @@ package patterns
 import (
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // TestRealHome: what a rule says of a home that is reached by a link it says of where that

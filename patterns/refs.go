@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // maxRefs is the number of refs of a command that are compared one by one. A command

@@ -39,7 +39,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agent-wrapper/agent-wrapper/tools"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 )
 
 // Rule is one rule of a list. It is read-only.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // Set is the rules of a list, bound to a place and indexed, so that the cost of

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 )
 
 // TestSpellings checks that an ask or deny rule matches its command in the

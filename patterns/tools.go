@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/tools"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 )
 
 // family is the set of subjects that a tool's rules match.

@@ -3,7 +3,7 @@ package patterns
 import (
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 )
 
 // urlWord is a word of an allow rule with a URL in it, whose parts are texts

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Advice is how the agent could say plainly what is not proven, so that nobody

@@ -4,8 +4,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // credentialPaths lists the files of this program that hold the credentials of people,

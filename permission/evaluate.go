@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // evaluation is the state of the decision on one tool use by one policy.

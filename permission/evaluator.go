@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 )
 
 // Evaluator decides tool uses for one agent and all its subagents. It is safe

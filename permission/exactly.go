@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // Exactly returns the digest of the tool use, whoever makes it, together with all

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 )
 
 // hostForms are spellings of a host by which a resolver or a parser of URLs finds it.

@@ -11,7 +11,7 @@ import (
 // must match it even under bare Bash, or it must be in an opaque spot, in each
 // spelling of the command.
 func TestInnerPrograms(t *testing.T) {
-	data, err := os.ReadFile("../shell/testdata/inner.txt")
+	data, err := os.ReadFile("../internal/shell/testdata/inner.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // verdict returns the deciding answer of the layers and the act that it is

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // The rows of design section 5.

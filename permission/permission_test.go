@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 )
 
 // TestReadingJudgedAgain checks that a reading gives the same decision after it

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // recallSource begins the name in the source of the rule of a remembered approval.

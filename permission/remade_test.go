@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // projectEnv is a workspace in which git ignores some directories, and node_modules of

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/program"
-	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // secretPaths holds the sensitive names that may lie in any directory, and the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 )
 
 // decideSecret decides a line where reading what holds secrets is asked about.

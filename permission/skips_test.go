@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // TestSkips checks that a search which leaves out what a deny rule names is not asked

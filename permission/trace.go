@@ -3,8 +3,8 @@ package permission
 import (
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // Trace records an evaluation in order to explain the decision: every action

@@ -56,7 +56,7 @@ func TestVariableValues(t *testing.T) {
 // that one is allowed where a variable is exported to it if, and only if, it is
 // allowed where the variable stands before it.
 func TestExportedIsPrefixed(t *testing.T) {
-	data, err := os.ReadFile("../shell/testdata/lines.txt")
+	data, err := os.ReadFile("../internal/shell/testdata/lines.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

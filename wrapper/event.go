@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // The values of Event.Type, with the fields that each one sets. The names of the

@@ -16,8 +16,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // Driver runs an agent.

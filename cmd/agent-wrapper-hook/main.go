@@ -18,12 +18,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/hook"
-	"github.com/agent-wrapper/agent-wrapper/hook/entry"
-	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
-	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
 )
 
 func main() {

@@ -1,6 +1,6 @@
 // Command agent-wrapper-walls is what is started for every command of an agent: in front of
 // it (package wrapper/claude/prefix), and as the first process inside walls (package
-// walls/kernel/inside). Both take over before main. agent-wrapper is that too; but a program
+// internal/walls/kernel/inside). Both take over before main. agent-wrapper is that too; but a program
 // of its own starts in a third of the time. agent-wrapper uses it if it lies beside it and is
 // of the same build.
 package main
@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	_ "github.com/agent-wrapper/agent-wrapper/walls/kernel/inside"
+	_ "github.com/agent-wrapper/agent-wrapper/internal/walls/kernel/inside"
 	_ "github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/server/client"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server/client"
 )
 
 func (a *app) loginCommand(f *approvalsFlags) *cobra.Command {

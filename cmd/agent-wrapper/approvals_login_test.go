@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/server"
-	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/sqlite"
 )
 
 // approvalService starts a service and returns its URL, and how to make credentials.

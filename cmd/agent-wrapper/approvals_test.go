@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 )
 
 // TestTailFollows: tail -f shows what is added, until it is interrupted.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/hosts"
 )
 
 // tree returns the tree of commands for a command line: hook or within alone, which are

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/decide"
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/decide"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 

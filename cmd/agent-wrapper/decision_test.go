@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

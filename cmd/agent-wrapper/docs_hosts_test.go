@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
-	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
-	"github.com/agent-wrapper/agent-wrapper/hook/install"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/doctor"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/install"
 )
 
 // The words around the part of docs/hosts.md that is made from a proof.

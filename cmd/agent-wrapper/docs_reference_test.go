@@ -20,11 +20,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
-	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -280,7 +280,7 @@ func sourceStrings(t *testing.T) (all, read []string) {
 	}
 	keep := func(name string) bool {
 		return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
-			!strings.HasPrefix(name, "internal/test/") && name != "program/catalog_gen.go"
+			!strings.HasPrefix(name, "internal/test/") && name != "internal/program/catalog_gen.go"
 	}
 	for name, source := range sources(t, keep) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
@@ -389,7 +389,7 @@ func (n *schemaNode) values() string {
 // TestReferencePlan: docs/plans.md has each key of a plan.
 func TestReferencePlan(t *testing.T) {
 	text := page(t, "docs/plans.md")
-	file, err := parser.ParseFile(token.NewFileSet(), "../../gates/plan.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/run/gates/plan.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -153,7 +153,7 @@ func TestDocsExecute(t *testing.T) {
 			t.Errorf("docs/plans.md does not say what %s does", f)
 		}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "../../gates/run.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/run/gates/run.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

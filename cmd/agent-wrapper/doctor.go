@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/doctor"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // checkup is what doctor is asked for.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/doctor"
 )
 
 // ill makes a home in which Claude Code is installed, with a hook that a repository

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
-	"github.com/agent-wrapper/agent-wrapper/ask"
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 

@@ -5,11 +5,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/ask"
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/display"
-	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 

@@ -19,18 +19,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/execution"
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
-	"github.com/agent-wrapper/agent-wrapper/internal/tty"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // execFlags are the flags of exec.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/ask"
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/execution"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/execution"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 

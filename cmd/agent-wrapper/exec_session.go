@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/execution"
-	"github.com/agent-wrapper/agent-wrapper/internal/tty"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 func (a *app) execSessionCommand() *cobra.Command {

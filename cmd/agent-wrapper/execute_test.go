@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agent-wrapper/agent-wrapper/ask"
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
 )
 
 // TestLiftIsRecordedFirst: the whitelist is lifted only if that can be recorded,

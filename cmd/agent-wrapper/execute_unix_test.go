@@ -20,9 +20,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
 
 var executeKills = flag.Int("execute-kills", 10, "how often execute is killed")

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/display"
-	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 func (a *app) explainCommand() *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
 )
 
 // folded breaks a line at blanks so that each line takes at most width cells. The first

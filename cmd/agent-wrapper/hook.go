@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/hook"
-	"github.com/agent-wrapper/agent-wrapper/hook/entry"
-	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/hosts"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 )
 
 // hookFlags are the flags of hook.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 )
 
 // TestInitOffersImport: at a terminal init asks once about the rules of other agents, and

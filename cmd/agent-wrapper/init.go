@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/policy/hostrules"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy/hostrules"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // startOptions are the flags of init.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 )
 
 // TestInitWritesNoLink: init does not write through a repository's links, which

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 )
 
 // TestQuestionsEnd: a question that is answered by a line ends at once with a signal, with

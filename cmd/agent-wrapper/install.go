@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/hook/entry"
-	"github.com/agent-wrapper/agent-wrapper/hook/install"
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
-	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
+	"github.com/agent-wrapper/agent-wrapper/internal/hook/install"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/spelling"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // hookOptions are the flags of install and uninstall.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
 )
 
 // jsonVersion is the version of what --json prints; docs/json.md says what changes it.

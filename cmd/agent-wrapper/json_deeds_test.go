@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
-	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/protocol"
 )
 

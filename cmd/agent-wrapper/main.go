@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 func main() { os.Exit(mainCode()) }

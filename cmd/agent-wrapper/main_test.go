@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
 
 // TestReport: an error shows only its text, whatever file name it contains.

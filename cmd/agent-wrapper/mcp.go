@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
-	"github.com/agent-wrapper/agent-wrapper/mcp"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/mcp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
 )
 
 // mcpFlags are the flags of mcp.

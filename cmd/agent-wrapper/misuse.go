@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/spelling"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
-	"github.com/agent-wrapper/agent-wrapper/internal/tomlfmt"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/tomlfmt"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 func (a *app) policyFmtCommand() *cobra.Command {

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
-	"github.com/agent-wrapper/agent-wrapper/internal/plain"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/policy/hostrules"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy/hostrules"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // importOptions are the flags of policy import.

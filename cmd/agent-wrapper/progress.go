@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/gates"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // progress reports on gates while they run: their start, their output, on a

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/picture"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/screen"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // listing is a block of code in a page: fenced, with a language, or indented.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/server/client"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server/client"
 )
 
 // tokenVariable is the environment variable with the token by which an agent asks at a

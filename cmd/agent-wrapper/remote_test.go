@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/server"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 

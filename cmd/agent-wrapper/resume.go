@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
 
 func (a *app) resumeCommand() *cobra.Command {

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-wrapper/agent-wrapper/chat"
-	"github.com/agent-wrapper/agent-wrapper/display"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/chat"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/gates"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 )
 
 func (a *app) securityCommand() *cobra.Command {

@@ -22,14 +22,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/agent-wrapper/agent-wrapper/broker"
-	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/broker"
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/server"
-	"github.com/agent-wrapper/agent-wrapper/store"
-	"github.com/agent-wrapper/agent-wrapper/store/postgres"
-	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/postgres"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // errNotAFile is the error for a backup of a store that is none of ours to copy.

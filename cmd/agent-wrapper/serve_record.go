@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/store"
-	"github.com/agent-wrapper/agent-wrapper/store/ledger"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/ledger"
 )
 
 // record returns the file with the record of the server whose state directory is dir.

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server/client"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
 // certificate writes a certificate for this machine that nobody has signed, and its key.

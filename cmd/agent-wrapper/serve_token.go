@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/server"
-	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 )
 
 func (a *app) serveTokenCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/display"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 )
 
 func (a *app) trustCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 )
 
 // trustOf runs trust in a workspace with a policy, and returns what it said.

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/walls"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) policyWallsCommand() *cobra.Command {

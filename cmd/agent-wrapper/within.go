@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/internal/lastdir"
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/walls"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 

@@ -42,7 +42,7 @@ var mayClimb = map[string]string{}
 // in them refers to a later stage.
 func TestShellStages(t *testing.T) {
 	trees := map[string]*ast.File{}
-	names, err := filepath.Glob(filepath.Join("..", "..", "shell", "*.go"))
+	names, err := filepath.Glob(filepath.Join("..", "shell", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestShellStages(t *testing.T) {
 		}
 		trees[filepath.Base(name)] = tree
 	}
-	climbs, err := climbing(trees, compiled(t, "./shell"))
+	climbs, err := climbing(trees, compiled(t, "./internal/shell"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ func regexpsIn(f file, decl *ast.GenDecl) (faults []string) {
 		switch pkg, _ := sel.X.(*ast.Ident); {
 		case pkg == nil:
 		case f.imports[pkg.Name] == "regexp":
-			faults = append(faults, fmt.Sprintf("%s compiles a regular expression whenever the program starts: use internal/lazyregexp", at))
-		case f.imports[pkg.Name] == module+"/internal/lazyregexp":
+			faults = append(faults, fmt.Sprintf("%s compiles a regular expression whenever the program starts: use internal/text/lazyregexp", at))
+		case f.imports[pkg.Name] == module+"/internal/text/lazyregexp":
 			if err := compiles(call); err != nil {
 				faults = append(faults, fmt.Sprintf("%s: %v", at, err))
 			}

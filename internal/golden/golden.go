@@ -1,7 +1,7 @@
 // Package golden compares the output of a test with a file that is reviewed.
 // The flag -update rewrites the file:
 //
-//	go test ./policy -run TestRealRules -update
+//	go test ./internal/policy -run TestRealRules -update
 //
 // It is for tests only, and adds the flag -update to the test binary.
 package golden

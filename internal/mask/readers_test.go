@@ -3,7 +3,7 @@ package mask
 import (
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 )
 
 // TestReaders: each reader that the catalogue names exists.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
-	"github.com/agent-wrapper/agent-wrapper/tools"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 )
 
 // settings are the settings that we pass to the CLI. Apart from managed settings

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/spelling"
 )
 
 // option is an option of the agent CLI, by the --help of the versions that the

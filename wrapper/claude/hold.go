@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/walls"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 )
 
 // message is one line from the CLI. At most one field is set; none is set for a

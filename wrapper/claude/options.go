@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

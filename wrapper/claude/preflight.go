@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 )
 
 // preflight verifies, before the prompt is sent, that the CLI will ask about

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 

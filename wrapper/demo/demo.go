@@ -16,8 +16,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // policyName is the name of the demo's policy in decisions.

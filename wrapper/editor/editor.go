@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/internal/lines"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lines"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/internal/lines"
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lines"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 )
 
 // input is a line of the editor. The fields that a type does not use are ignored.

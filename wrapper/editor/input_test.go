@@ -3,7 +3,7 @@ package editor
 import (
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/desk"
 )
 
 // TestReply: what a line answers, in the names of the choices and in those of the

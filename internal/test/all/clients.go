@@ -28,11 +28,11 @@ func page(r *runner) {
 	r.needProgram()
 	namespace, why := r.namespace()
 	if why != "" {
-		r.Skip("server/page", why)
+		r.Skip("internal/serve/server/page", why)
 		return
 	}
-	test := "cd server/page/test && ip link set lo up && exec node --test --test-concurrency=2 --test-timeout=300000 --test-reporter=tap *.test.mjs"
-	r.counted("server/page", tapCounts, append(namespace, "sh", "-c", test)...)
+	test := "cd internal/serve/server/page/test && ip link set lo up && exec node --test --test-concurrency=2 --test-timeout=300000 --test-reporter=tap *.test.mjs"
+	r.counted("internal/serve/server/page", tapCounts, append(namespace, "sh", "-c", test)...)
 }
 
 // namespace returns the command that starts another in a network namespace of its own,

@@ -83,7 +83,7 @@ func install(r *runner) {
 	r.installNeovim()
 	r.installNPM("e2e")
 	r.installNPM("clients/typescript", "--omit=optional") // the agent CLI is that of e2e
-	r.installNPM("server/page/test")
+	r.installNPM("internal/serve/server/page/test")
 }
 
 func (r *runner) installNPM(dir string, flags ...string) {
@@ -226,7 +226,7 @@ func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$"
 // concurrent lists the packages that start goroutines or are used concurrently. ./cmd, whose
 // tests mostly start the program again, takes longer than all of them together: it is in the
 // long form.
-var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./hook", "./store/..."}
+var concurrent = []string{"./permission", "./internal/audit", "./internal/run/process", "./internal/run/execution", "./internal/run/gates", "./internal/whitelist", "./internal/workspace", "./wrapper/...", "./internal/ask", "./internal/run/engine", "./internal/ask/desk", "./internal/serve/decide", "./internal/hook", "./internal/serve/store/..."}
 
 func race(r *runner) {
 	if r.long {
@@ -240,11 +240,11 @@ func race(r *runner) {
 // short form the race detector, which could find nothing, does not slow them down: unit
 // runs them.
 var sequential = map[string][]string{
-	"./audit":      {"TestScanBack", "TestEveryLine", "TestEveryByte", "TestSampledBytes", "TestTorn", "TestKilledWriter"},
-	"./hook":       {"TestKilled"},
-	"./workspace":  {"TestHidden", "TestMemoryIsBounded"},
-	"./permission": {"TestSessionsReachNoTier3", "TestInnerPrograms", "TestSpots"},
-	"./whitelist":  {"TestDetection", "TestFalsePositives", "TestCorpora", "TestMonotone"},
+	"./internal/audit":     {"TestScanBack", "TestEveryLine", "TestEveryByte", "TestSampledBytes", "TestTorn", "TestKilledWriter"},
+	"./internal/hook":      {"TestKilled"},
+	"./internal/workspace": {"TestHidden", "TestMemoryIsBounded"},
+	"./permission":         {"TestSessionsReachNoTier3", "TestInnerPrograms", "TestSpots"},
+	"./internal/whitelist": {"TestDetection", "TestFalsePositives", "TestCorpora", "TestMonotone"},
 }
 
 // goRace is goTest with the race detector, which needs cgo. It does not look into SQLite,
@@ -262,8 +262,8 @@ func audit(r *runner) {
 		return
 	}
 	r.Verbose = true
-	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
-	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./internal/audit", "-args", "-every", "-rapid.checks=20000")
+	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./internal/audit")
 }
 
 // store lets 100 people decide 1,000 requests at the same time, and kills servers that
@@ -273,7 +273,7 @@ func store(r *runner) {
 		r.printf("store: every request and kill in the long form only\n")
 		return
 	}
-	r.goRace("-count=1", "-run", "Race|Kill", "./store/sqlite", "-args", "-every")
+	r.goRace("-count=1", "-run", "Race|Kill", "./internal/serve/store/sqlite", "-args", "-every")
 }
 
 // execute kills the runner of plans while it runs, and compares each program
@@ -297,7 +297,7 @@ func whitelist(r *runner) {
 		kills = "200"
 	}
 	r.Verbose = true
-	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
+	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./internal/whitelist", "-args", "-kills", kills)
 }
 
 // programs kills, cuts off and starves clients of decide, editors and their agents at
@@ -310,8 +310,8 @@ func programs(r *runner) {
 	}
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "TestDecide|TestEditor", "./cmd/agent-wrapper")
-	r.goTest("-count=1", "-run", "TestConversation", "./decide")
-	r.goTest("-run", "^$", "-bench", "Use", "-benchtime", "10000x", "-count", "3", "./decide")
+	r.goTest("-count=1", "-run", "TestConversation", "./internal/serve/decide")
+	r.goTest("-run", "^$", "-bench", "Use", "-benchtime", "10000x", "-count", "3", "./internal/serve/decide")
 	r.goTest("-run", "^$", "-bench", "Share", "-benchtime", "5000x", "-count", "3", "./wrapper/claude")
 }
 
@@ -324,7 +324,7 @@ func hooks(r *runner) {
 		return
 	}
 	r.Verbose = true
-	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./hook")
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./internal/hook")
 }
 
 // walls tries to get out of the walls of commands, with each layer and without it, as root
@@ -341,11 +341,11 @@ func walls(r *runner) {
 	}
 	r.Verbose = true
 	r.needProgram()
-	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
+	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./internal/walls/kernel")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
 
-// machine runs the tests of walls/kernel on emulated machines, of arm64 too and with an older
+// machine runs the tests of internal/walls/kernel on emulated machines, of arm64 too and with an older
 // kernel. It runs in the long form only: such a machine is ten times as slow.
 func machine(r *runner) {
 	if !r.long {
@@ -379,9 +379,9 @@ func differential(r *runner) {
 	}
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", "oracle", "./internal/test/realshell")
-	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", tests, "./shell",
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", tests, "./internal/shell",
 		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-shown", shown, "-seed", fmt.Sprint(r.seed))
-	r.goTest("-count=1", "-timeout", "1h", "-tags", "oracle", "-run", "^TestRepositoriesOfOthers$", "./policy", "-args", "-repositories", repositories, "-seed", fmt.Sprint(r.seed))
+	r.goTest("-count=1", "-timeout", "1h", "-tags", "oracle", "-run", "^TestRepositoriesOfOthers$", "./internal/policy", "-args", "-repositories", repositories, "-seed", fmt.Sprint(r.seed))
 }
 
 // effects runs generated command lines that are allowed in a disposable root,
@@ -484,8 +484,8 @@ func postgres(r *runner) {
 		r.Skip("postgres", "PostgreSQL is not installed")
 		return
 	}
-	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./internal/test/serve", "./store/postgres")
-	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "-run", "WithPostgres$", "./terminal")
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./internal/test/serve", "./internal/serve/store/postgres")
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "-run", "WithPostgres$", "./internal/serve/terminal")
 }
 
 // serve kills servers with agents and people at work, and judges what is left; so it

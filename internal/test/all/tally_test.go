@@ -154,7 +154,7 @@ func TestBehind(t *testing.T) {
 }
 
 func TestFuzzNames(t *testing.T) {
-	if d := cmp.Diff([]string{"FuzzLine"}, fuzzNames("../../visible/visible_test.go")); d != "" {
+	if d := cmp.Diff([]string{"FuzzLine"}, fuzzNames("../../text/visible/visible_test.go")); d != "" {
 		t.Error(d)
 	}
 }

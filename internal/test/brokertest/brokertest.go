@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
 )
 
 // Open returns a new broker without entries, whose clock is now; nil is time.Now. It is

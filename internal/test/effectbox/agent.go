@@ -19,9 +19,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/walls"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 )
 
 // agentEnv marks the process in the box that decides lines and runs them.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 )
 
 // Secret is in every file that must not be read.

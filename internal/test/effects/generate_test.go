@@ -10,8 +10,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // generator generates command lines and policies that fit them.

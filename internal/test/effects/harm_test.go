@@ -20,8 +20,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 var (

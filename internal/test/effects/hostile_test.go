@@ -10,8 +10,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // newWithin returns a generator with the programs that walls let through.

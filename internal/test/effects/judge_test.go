@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // rules is a policy as the judge sees it. It shares no code with the engine.

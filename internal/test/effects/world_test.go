@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // The directories of the box.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 )
 
 // Entry is the catalogue's entry for a manual page: the program, and the

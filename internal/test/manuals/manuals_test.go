@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/google/go-cmp/cmp"
 )
 

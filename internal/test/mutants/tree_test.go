@@ -7,7 +7,7 @@ import (
 )
 
 // mutated are the packages that get mutants, and whose tests have to notice them.
-var mutated = []string{"permission", "patterns", "modes", "shell", "risk"}
+var mutated = []string{"permission", "patterns", "modes", "internal/shell", "internal/risk"}
 
 // size is the number of mutants in the sample of make test, whose survivors are argued.
 const size, usualSeed = 300, 1

@@ -45,39 +45,39 @@ func (m *mutant) overlay(root, dir string) (string, error) {
 // broken are servers without a guard, which the judge has to find.
 var broken = []mutant{
 	{
-		Guard: "what waits is decided again after a restart", File: "terminal/restore.go",
+		Guard: "what waits is decided again after a restart", File: "internal/serve/terminal/restore.go",
 		Old: `	if err != nil {
 		s.withdraw(`,
 		New: `	if err != nil || true {
 		s.withdraw(`,
 	},
 	{
-		Guard: "what ran is not run again after a restart", File: "store/internal/sqldb/commands.go",
+		Guard: "what ran is not run again after a restart", File: "internal/serve/store/internal/sqldb/commands.go",
 		Old: `SET state = 'unknown', changed`,
 		New: `SET state = 'pending_approval', changed`,
 	},
 	{
-		Guard: "what nobody has approved is not used", File: "approval/step.go",
+		Guard: "what nobody has approved is not used", File: "internal/ask/approval/step.go",
 		Old: `		if s.Status != Approved {`,
 		New: `		if false {`,
 	},
 	{
-		Guard: "one of two people is not enough", File: "approval/step.go",
+		Guard: "one of two people is not enough", File: "internal/ask/approval/step.go",
 		Old: `	if len(s.Votes) < max(s.Quorum, 1) {`,
 		New: `	if len(s.Votes) < min(s.Quorum, 1) {`,
 	},
 	{
-		Guard: "what was withdrawn is not asked", File: "approval/step.go",
+		Guard: "what was withdrawn is not asked", File: "internal/ask/approval/step.go",
 		Old: `		return s.settled(Cancelled, e.By), nil`,
 		New: `		return s, nil`,
 	},
 	{
-		Guard: "what was revoked does not count", File: "store/internal/sqldb/tokens.go",
+		Guard: "what was revoked does not count", File: "internal/serve/store/internal/sqldb/tokens.go",
 		Old: `WHEN revoked = 0 THEN $1`,
 		New: `WHEN revoked = 0 THEN $1 - $1`,
 	},
 	{
-		Guard: "who watches and comes back misses nothing", File: "server/stream_events.go",
+		Guard: "who watches and comes back misses nothing", File: "internal/serve/server/stream_events.go",
 		Old: `	if v.cursor < 0 {`,
 		New: `	if true {`,
 	},

@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/agent-wrapper/agent-wrapper/store"
-	"github.com/agent-wrapper/agent-wrapper/store/ledger"
-	"github.com/agent-wrapper/agent-wrapper/store/postgres"
-	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/ledger"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/postgres"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/sqlite"
 )
 
 // open opens the store of servers that have ended.

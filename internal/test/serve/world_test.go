@@ -26,8 +26,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/signed"
-	"github.com/agent-wrapper/agent-wrapper/server/client"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/server/client"
+	"github.com/agent-wrapper/agent-wrapper/internal/serve/signed"
 )
 
 // patience is how long the judge waits for what has to come. Other work may share the

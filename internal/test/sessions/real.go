@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/client"
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
 // recordedUse is a use of real-sessions.jsonl: work that real agents did, and what the

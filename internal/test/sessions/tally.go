@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 

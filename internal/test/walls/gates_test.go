@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
 )
 
 // TestGates: a gate of a plan runs inside walls, by flag or by policy, which hold it; its

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/frontmatter"
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 )
 
 // Agent is a custom agent, in the form of the agent CLI. It has no permissions of its

@@ -24,8 +24,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // Reader reads what an agent is told. All its functions must be set, but those that

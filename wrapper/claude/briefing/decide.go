@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // toRead is the tool use of reading a file.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 )
 
 // maxDepth is how many imports may lie within each other.

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/frontmatter"
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/command"
 )
 

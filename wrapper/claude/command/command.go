@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 )
 
 // maxSize is the maximum size of the file of a command in bytes.

@@ -16,7 +16,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 )
 
 // Text is a text, taken apart.

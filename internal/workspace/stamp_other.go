@@ -1,0 +1,23 @@
+//go:build !linux
+
+package workspace
+
+import (
+	"os"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+)
+
+// stamp would tell whether a directory is as it was.
+type stamp struct{}
+
+func stampOf(*os.File) stamp { return stamp{} }
+
+func (stamp) settled(time.Time) bool { return false }
+
+func (stamp) still(string) bool { return false }
+
+func inodeOf(*os.File) walls.Inode { return walls.Inode{} }
+
+func inodeAt(string) walls.Inode { return walls.Inode{} }
