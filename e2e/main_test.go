@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	case "messenger":
 		sendMessage()
 		return
-	case "walled":
-		fatal(walled(os.Args[1:]))
+	case "sandboxed":
+		fatal(sandboxed(os.Args[1:]))
 	case "mcp":
 		serveMCP(os.Stdin, os.Stdout)
 		return

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 )
 
 // TestShellOutput: what the agent CLI's commands write to is a regular file, whose end we
@@ -25,7 +25,7 @@ func TestShellOutput(t *testing.T) {
 	})
 }
 
-// TestShellAdvice: the model sees, behind what a command has written that failed at a wall,
+// TestShellAdvice: the model sees, behind what a command has written that was stopped by the sandbox,
 // what that was and how to ask for more, and nothing of it behind other failures. The record
 // has it.
 func TestShellAdvice(t *testing.T) {
@@ -44,13 +44,13 @@ func TestShellAdvice(t *testing.T) {
 			b.write("repo/"+name+".sh", text+"\n")
 		}
 		const again = "run only what needs it again, with dangerouslyDisableSandbox set to true: a person is then asked"
-		advice := "agent-wrapper: /etc: it is read-only inside walls: write in the workspace or in $TMPDIR, or " + again
+		advice := "agent-wrapper: /etc: it is read-only inside the sandbox: write in the workspace or in $TMPDIR, or " + again
 		rows := []shellRow{
 			{Name: "code", Command: "sh other.sh", Fails: true, Not: "agent-wrapper"},
 			{Name: "well", Command: "sh well.sh", Not: "agent-wrapper"},
 			{Name: "write", Command: "sh write.sh", Fails: true, Says: "Exit code 1\ntouch: cannot touch '/etc/x': Read-only file system\n" + advice},
-			{Name: "read", Command: "sh read.sh", Fails: true, Exit: "/.env: it is withheld inside walls (it holds secrets): do without it, or ask the person", Not: "secret-of-env"},
-			{Name: "host", Command: "sh host.sh", Fails: true, Exit: "agent-wrapper: refused.example:443: the policy does not let this host be reached from inside walls: do without it, ask the person for the rule WebFetch(refused.example)"},
+			{Name: "read", Command: "sh read.sh", Fails: true, Exit: "/.env: it is withheld inside the sandbox (it holds secrets): do without it, or ask the person", Not: "secret-of-env"},
+			{Name: "host", Command: "sh host.sh", Fails: true, Exit: "agent-wrapper: refused.example:443: the policy does not let this host be reached from inside the sandbox: do without it, ask the person for the rule WebFetch(refused.example)"},
 			{Name: "long", Command: "sh long.sh", Fails: true, Exit: advice},
 			{Name: "open", Command: "sh open.sh", Fails: true, Exit: "Read-only file system\n" + advice},
 			{Name: "fake", Command: "sh fake.sh", Fails: true, Exit: "\n" + advice},
@@ -64,13 +64,13 @@ func TestShellAdvice(t *testing.T) {
 			turn{shellRow{Name: "go", Command: "touch go"}.call()},
 		)
 		m := startModel(t, s)
-		runWalled(t, r, b, m, "advice")
+		runSandboxed(t, r, b, m, "advice")
 		settled(t)
 		for _, x := range rows {
 			x.check(t, m)
 		}
 		record := b.readFile("audit.jsonl")
-		for want, n := range map[string]int{`"met":["write /etc"]`: 4, `"met":["read ` + b.Work + `/.env"]`: 1, `"met":["fetch refused.example:443"]`: 1, "a command in the background met a wall: write /etc": 1} {
+		for want, n := range map[string]int{`"met":["write /etc"]`: 4, `"met":["read ` + b.Work + `/.env"]`: 1, `"met":["fetch refused.example:443"]`: 1, "a command in the background was stopped by the sandbox: write /etc": 1} {
 			if got := strings.Count(record, want); got != n {
 				t.Errorf("the record has %s %d times, not %d:\n%s", want, got, n, record)
 			}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -95,7 +95,7 @@ func TestShell(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) { testShell(t, r, nil) })
 }
 
-// TestShellInside is TestShell inside walls, which hold what was allowed.
+// TestShellInside is TestShell inside the sandbox, which hold what was allowed.
 func TestShellInside(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		if err := kernel.Probe(t.Context()); err != nil {
@@ -105,7 +105,7 @@ func TestShellInside(t *testing.T) {
 	})
 }
 
-// insideRows are commands that meet a wall. What they name outside would run outside, since
+// insideRows are commands that meet a refusal of the sandbox. What they name outside would run outside, since
 // the person says yes.
 func insideRows(b *box) []shellRow {
 	b.write("repo/.gitignore", ".env\nsecrets\n")
@@ -135,10 +135,10 @@ func insideRows(b *box) []shellRow {
 	}
 }
 
-// walled drives an agent whose commands run inside walls; the arguments are the agent
+// sandboxed drives an agent whose commands run inside the sandbox; the arguments are the agent
 // CLI, the workspace, the file with the MCP servers and the record, and "advice" if the
 // agent is advised.
-func walled(args []string) error {
+func sandboxed(args []string) error {
 	rules := `mode = "bypassPermissions"
 allow = ["Bash", "Agent", "mcp__marks__*", "WebFetch(allowed.example)"]
 deny = ["Read(secrets/**)", "WebFetch(refused.example)"]`
@@ -171,7 +171,7 @@ deny = ["Read(secrets/**)", "WebFetch(refused.example)"]`
 	return nil
 }
 
-// agreeable is a person who says yes: what the walls hold is to be seen.
+// agreeable is a person who says yes: what the sandbox holds is to be seen.
 type agreeable struct{}
 
 func (agreeable) Approve(context.Context, permission.Request) (permission.Answer, error) {
@@ -179,7 +179,7 @@ func (agreeable) Approve(context.Context, permission.Request) (permission.Answer
 }
 
 // TestShellInsideKilled: with the process that drives, whatever ends it, all that runs
-// inside walls ends, also what has put itself aside.
+// inside the sandbox ends, also what has put itself aside.
 func TestShellInsideKilled(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		if err := kernel.Probe(t.Context()); err != nil {
@@ -187,7 +187,7 @@ func TestShellInsideKilled(t *testing.T) {
 		}
 		b := newBoxIn(t, elsewhere(t))
 		aside := shellRow{Name: "aside", Command: "setsid -f tail -f a.txt; touch begun; tail -f a.txt"}
-		cmd := walledCommand(t, r, b, startModel(t, script{"main": {turn{aside.call()}}}))
+		cmd := sandboxedCommand(t, r, b, startModel(t, script{"main": {turn{aside.call()}}}))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -200,23 +200,23 @@ func TestShellInsideKilled(t *testing.T) {
 	})
 }
 
-// walledCommand is walled as a program.
-func walledCommand(t *testing.T, r release, b *box, m *model, more ...string) *exec.Cmd {
+// sandboxedCommand is sandboxed as a program.
+func sandboxedCommand(t *testing.T, r release, b *box, m *model, more ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, append([]string{r.Path, b.Work, b.mcpConfig(), b.Dir + "/audit.jsonl"}, more...)...)
-	cmd.Dir, cmd.Env = b.Dir, b.env(roleVar+"=walled", "ANTHROPIC_BASE_URL="+m.URL)
+	cmd.Dir, cmd.Env = b.Dir, b.env(roleVar+"=sandboxed", "ANTHROPIC_BASE_URL="+m.URL)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
-// runWalled runs it.
-func runWalled(t *testing.T, r release, b *box, m *model, more ...string) {
+// runSandboxed runs it.
+func runSandboxed(t *testing.T, r release, b *box, m *model, more ...string) {
 	t.Helper()
-	cmd := walledCommand(t, r, b, m, more...)
+	cmd := sandboxedCommand(t, r, b, m, more...)
 	stop := m.onQuiet(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	out, err := cmd.CombinedOutput()
 	stop()
@@ -258,7 +258,7 @@ func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
 	m := startModel(t, s)
 	begun := time.Now()
 	if more != nil {
-		runWalled(t, r, b, m)
+		runSandboxed(t, r, b, m)
 	} else {
 		wrapped{release: r, Policy: append([]string{"--dangerously-skip-permissions", "--mode", "bypassPermissions"}, openPolicy...)}.run(t, b, m, startWeb(t, b))
 	}
@@ -285,9 +285,9 @@ func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
 	}
 }
 
-// TestShellTime measures many commands in a row, of this agent-wrapper, without and with
-// walls, and, in turn with it, of another one (AW_E2E_BEFORE), which may be one without
-// the shell's prefix. AW_E2E_COMMANDS is how many, once.
+// TestShellTime measures many commands in a row, of this agent-wrapper, without and with a
+// sandbox, and, in turn with it, of another one (AW_E2E_BEFORE), which may be one without the
+// shell's prefix. AW_E2E_COMMANDS is how many, once.
 func TestShellTime(t *testing.T) {
 	count, turns := 5, 1
 	if long() {
@@ -302,7 +302,7 @@ func TestShellTime(t *testing.T) {
 		for _, way := range []struct {
 			path  string
 			flags []string
-		}{{os.Getenv("AW_E2E_BEFORE"), nil}, {binary(t), nil}, {binary(t), []string{"--walls"}}} {
+		}{{os.Getenv("AW_E2E_BEFORE"), nil}, {binary(t), nil}, {binary(t), []string{"--sandbox"}}} {
 			if way.path == "" {
 				continue
 			}
@@ -339,7 +339,7 @@ func TestShellTime(t *testing.T) {
 }
 
 // elsewhere makes a directory that is not among the temporary ones, which are empty
-// inside walls.
+// inside the sandbox.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -359,7 +359,7 @@ func elsewhere(t *testing.T) string {
 	return ""
 }
 
-// temporaryDirs are the directories that are empty inside walls.
+// temporaryDirs are the directories that are empty inside the sandbox.
 func temporaryDirs() []string { return []string{os.TempDir(), "/tmp", "/var/tmp"} }
 
 func temporary(dir string) bool {

@@ -26,7 +26,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("AW_BINARY"); path != "" {
 		return filepath.Abs(path)
 	}
-	out, err := exec.Command("go", "build", "-o", buildDir+"/", "../cmd/agent-wrapper", "../cmd/agent-wrapper-walls").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", buildDir+"/", "../cmd/agent-wrapper", "../cmd/agent-wrapper-sandbox").CombinedOutput()
 	if err != nil {
 		return "", errors.New(string(out))
 	}

@@ -164,7 +164,7 @@ func (e *evaluation) confine() {
 	}
 }
 
-// confined reports whether act i is allowed only by its tier, or by the walls around it.
+// confined reports whether act i is allowed only by its tier, or by the sandbox around it.
 func (e *evaluation) confined(i int) bool {
 	why := e.first(i).reason
 	return why == isHarmless || why == isContained

@@ -68,7 +68,7 @@ const (
 	neverRun               // tier 3
 	removesRemade          // tier 3, but what it removes is made anew
 	isHarmless             // by its tier, or as a read inside the workspace
-	isContained            // by the walls around it
+	isContained            // by the sandbox around it
 	notAllowed             // nothing allows it
 	riskDenied             // Policy.ByRisk
 )
@@ -187,7 +187,7 @@ func (p *Policy) knowledge() Knowledge {
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	r.forgetDoubts()
 	p = session.in(p)
-	d := r.walled(p, session, judgeAll(r, p, session, tr), tr)
+	d := r.sandboxed(p, session, judgeAll(r, p, session, tr), tr)
 	d.Advice = r.advise(p, session, &d)
 	return session.again(&r.use, d)
 }
@@ -215,7 +215,7 @@ func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 				*tr = *steps
 			}
 		}
-		d.Walls, d.WallsWhy = max(d.Walls, now.Walls), cmp.Or(d.WallsWhy, now.WallsWhy)
+		d.Sandbox, d.SandboxWhy = max(d.Sandbox, now.Sandbox), cmp.Or(d.SandboxWhy, now.SandboxWhy)
 		d.askToo(now.Parts)
 		d.allowedToo(now.Grants)
 		d.Risk, d.Tier = class, class.Tier() // the higher of the two risks
@@ -254,8 +254,8 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	e := begin(r, p, session)
 	tr.fill(e)
 	d := e.decide()
-	d.Walls, d.WallsWhy = e.where()
-	if d.OnlyReads = d.Walls == Inside && e.onlyReads(); d.OnlyReads || d.Walls == Outside {
+	d.Sandbox, d.SandboxWhy = e.where()
+	if d.OnlyReads = d.Sandbox == Inside && e.onlyReads(); d.OnlyReads || d.Sandbox == Outside {
 		d.Programs = e.lookedFor()
 	}
 	e.end()

@@ -102,19 +102,19 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// TestHostsWithinWalls checks that a command whose work is to ask another host is asked about
-// although there are walls, and that one which only may send something runs inside them.
-func TestHostsWithinWalls(t *testing.T) {
+// TestHostsWithin checks that a command whose work is to ask another host is asked about
+// although there are the sandbox, and that one which only may send something runs inside them.
+func TestHostsWithin(t *testing.T) {
 	leak := fakeFS{named: []shell.Named{{File: ".npmrc", Host: "npm.example.com", Variable: "${NPM_TOKEN}"}}}
-	for line, want := range map[string]Walled{"npm view x": Outside, "npm search x": Outside, "npm ls": Within, "npm run x": Within} {
+	for line, want := range map[string]Sandboxed{"npm view x": Outside, "npm search x": Outside, "npm ls": Within, "npm run x": Within} {
 		s := spec{risk: true, unlisted: UnlistedRisk}
 		session := s.session(t)
-		session.Walls(&Walls{Held: func() ([]string, error) { return nil, nil }, Planted: func(string) bool { return false }})
+		session.Sandbox(&Sandbox{Held: func() ([]string, error) { return nil, nil }, Planted: func(string) bool { return false }})
 		use := using("Bash", line)
 		use.Dir = workspace
 		d := Evaluate(s.policy(t), session, &use, leak, nil)
-		if d.Walls != want || (d.Behavior == Allow) != (want == Within) {
-			t.Errorf("%q: %v, %v: %s", line, d.Behavior, d.Walls, d.Reason)
+		if d.Sandbox != want || (d.Behavior == Allow) != (want == Within) {
+			t.Errorf("%q: %v, %v: %s", line, d.Behavior, d.Sandbox, d.Reason)
 		}
 	}
 }

@@ -157,8 +157,8 @@ func (e *evaluation) speaksFor(i, j int) bool {
 	return e.acts[i].sub.Kind == patterns.RunCommand && e.acts[j].sub.Kind != patterns.RunCommand
 }
 
-// tellsMore reports whether an allow explains a decision better than another one: what
-// walls hold rather than what needs none, or else a command rather than its effects.
+// tellsMore reports whether an allow explains a decision better than another one: what the sandbox
+// holds rather than what needs none, or else a command rather than its effects.
 func (e *evaluation) tellsMore(a answer, i int, than answer, j int) bool {
 	if held := a.reason == isContained; held != (than.reason == isContained) {
 		return held

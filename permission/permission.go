@@ -220,11 +220,11 @@ type Decision struct {
 	// denied only because the mode never asks, and everything that is asked about
 	// could be said so.
 	Advice []Advice
-	// Walls says where a command line runs, if it does; WallsWhy is why it has to run
+	// Sandbox says where a command line runs, if it does; SandboxWhy is why it has to run
 	// outside.
-	Walls    Walled
-	WallsWhy string
-	// OnlyReads says of a line inside walls that it runs nothing but programs that look, and
+	Sandbox    Sandboxed
+	SandboxWhy string
+	// OnlyReads says of a line inside the sandbox that it runs nothing but programs that look, and
 	// changes nothing.
 	OnlyReads bool
 	// Programs are the names of programs that a line starts by their names, sorted, if it

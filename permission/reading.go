@@ -86,7 +86,7 @@ type reading struct {
 	// wordless is set while a supposition is decided, whose parts need no
 	// descriptions.
 	wordless bool
-	// holding is set while a line is decided as what it is inside walls.
+	// holding is set while a line is decided as what it is inside the sandbox.
 	holding *enclosure
 	// doubts are the actions that the last judgement asked about, and stopped is set if
 	// a policy denied more than a question that nobody may be asked.

@@ -65,7 +65,7 @@ func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []pa
 }
 
 // secretsBelow returns what a search through a directory shows of a file with secrets
-// there that it does not leave out, and what the wildcards of a path mean. Inside walls such
+// there that it does not leave out, and what the wildcards of a path mean. Inside the sandbox such
 // files are not there.
 func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 	if e.env == nil || e.holding != nil || a.does.Walk().Kept {

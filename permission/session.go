@@ -52,7 +52,7 @@ type standing struct {
 	paused      bool
 	reason      string   // why the agent is paused
 	scratch     *scratch // nil: none
-	walls       *Walls   // nil: none
+	sandbox     *Sandbox // nil: none
 	reached     *reached // the limits that the tool use has to observe; nil: none
 	moded       *moded   // nil: the policy's own mode
 	edits       *moded   // by a grant: mode acceptEdits in place of default; nil: none

@@ -7,5 +7,5 @@ package permission
 func (d *Decision) Still(was *Decision) bool {
 	asked := d.Behavior == Ask || d.Behavior == Deny && d.never
 	same := d.Behavior == was.Behavior && d.never == was.never && d.Rule == was.Rule && d.Reason == was.Reason
-	return d.Walls == was.Walls && (d.Behavior == Allow || asked && same)
+	return d.Sandbox == was.Sandbox && (d.Behavior == Allow || asked && same)
 }

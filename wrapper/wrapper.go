@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -53,9 +53,9 @@ type Task struct {
 	Scratch, ShellEnv string
 	// Private is a directory that only the driver uses, absolute; "" for none.
 	Private string
-	// Walls are what the kernel is to hold the agent's commands to; nil for none. A
+	// Sandbox are what the kernel is to hold the agent's commands to; nil for none. A
 	// driver that cannot do that starts no command.
-	Walls *Walls
+	Sandbox *Sandbox
 
 	// Decider decides every tool use; it must not be nil.
 	Decider Decider
@@ -87,16 +87,16 @@ type Task struct {
 	Turned func(Outcome)
 }
 
-// Walls are what the kernel holds the commands of an agent to.
-type Walls struct {
+// Sandbox are what the kernel holds the commands of an agent to.
+type Sandbox struct {
 	// Plan returns what a command may do, by the rules as they are now. It is called for
 	// each, by several goroutines.
-	Plan func() (*walls.Plan, error)
+	Plan func() (*sandbox.Plan, error)
 	// Reaches returns why a command may not reach a host, or nil.
 	Reaches func(ctx context.Context, session, host, port string) error
-	// Meets returns the walls of a plan that a command which has failed has met, for the
+	// Meets returns what the sandbox of a plan refused a command that has failed, for the
 	// record, and what the agent is told about that, "" if nothing.
-	Meets func(plan *walls.Plan, end *walls.End) (met []string, advice string)
+	Meets func(plan *sandbox.Plan, end *sandbox.End) (met []string, advice string)
 	// Planted reports whether a program, by its name or path, may be a file that a command
 	// inside has written. It may be nil.
 	Planted func(program string) bool
@@ -106,9 +106,9 @@ type Walls struct {
 	// Found returns the path at which a program was found on PATH, if commands inside can
 	// write in a directory of PATH; else "". It may be nil.
 	Found func(program string) string
-	// Made returns what a command inside the walls of a plan has made that is protected
+	// Made returns what a command inside the sandbox of a plan has made that is protected
 	// and was not there.
-	Made func(plan *walls.Plan) []walls.Path
+	Made func(plan *sandbox.Plan) []sandbox.Path
 }
 
 // Say is what is said to an agent in a conversation.
@@ -156,7 +156,7 @@ type ToolOutcome struct {
 	Failed bool
 	Exit   *int     // exit code of a command, nil if unknown
 	Breach string   // why it should not have run, "" if it was allowed to
-	Met    []string // the walls that a command has met, as Walls.Meets names them
+	Met    []string // the sandbox that a command has met, as Sandbox.Meets names them
 }
 
 // Breach is the error of a run that was killed because a tool ran without the

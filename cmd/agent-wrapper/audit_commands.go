@@ -198,7 +198,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Tool, "tool", "", "only uses of this `tool`")
 	flags.StringVar(&f.Behavior, "behavior", "", "only decisions to `allow|deny|ask|advice`: ask is what a person was asked about, advice what the agent was told to write more plainly")
 	flags.StringVar(&f.By, "by", "", "only decisions by this `word`: rule, person, timeout, advice, or host, the agent's own window")
-	flags.StringVar(&f.Walls, "walls", "", "only command lines that run `inside|outside|within` walls; or met: the outcomes of those that met one")
+	flags.StringVar(&f.Sandbox, "sandbox", "", "only command lines that run `inside|outside|within` the sandbox; or met: the outcomes of those that met one")
 	flags.StringVar(&f.Rule, "rule", "", "only decisions by a rule that contains this `text`")
 	flags.StringVar(&f.Session, "session", "", "only the session with this `id`")
 	flags.StringVar(&f.Agent, "agent", "", "only the subagent with this `id`")
@@ -210,19 +210,19 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	complete(cmd, "behavior", recordBehaviors...)
 	complete(cmd, "by", permission.Answering()...)
 	complete(cmd, "kind", recordKinds...)
-	complete(cmd, "walls", recordWalls...)
+	complete(cmd, "sandbox", recordSandbox...)
 }
 
 var (
 	recordBehaviors = []string{"allow", "deny", "ask", permission.ByAdvice}
 	recordKinds     = []string{"decision", "outcome", "note", "torn", "begin"}
-	recordWalls     = []string{"inside", "outside", "within", audit.MetWall}
+	recordSandbox   = []string{"inside", "outside", "within", audit.MetRefusal}
 )
 
 // parse returns the filter of the flags. A word that no record can have is an
 // error: nothing found would look like an answer.
 func (f *filterFlags) parse(now time.Time) (*audit.Filter, error) {
-	err := cmp.Or(ifGiven("--behavior", f.Behavior, recordBehaviors...), ifGiven("--by", f.By, permission.Answering()...), ifGiven("--kind", f.Kind, recordKinds...), ifGiven("--walls", f.Walls, recordWalls...))
+	err := cmp.Or(ifGiven("--behavior", f.Behavior, recordBehaviors...), ifGiven("--by", f.By, permission.Answering()...), ifGiven("--kind", f.Kind, recordKinds...), ifGiven("--sandbox", f.Sandbox, recordSandbox...))
 	if err != nil {
 		return nil, err
 	}

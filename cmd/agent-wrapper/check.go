@@ -56,7 +56,7 @@ the file system.
 		},
 	}
 	rules.add(cmd)
-	rules.addWalls(cmd)
+	rules.addSandbox(cmd)
 	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny (with --jsonl: the strictest)")
@@ -79,14 +79,14 @@ type answerJSON struct {
 	Tier     int                 `json:"tier"`
 	Risk     string              `json:"risk"`
 	Advice   []permission.Advice `json:"advice,omitempty"`
-	// Walls says where a command line runs, if walls are on: "inside", "outside", or
-	// "within" if nothing but the walls allows it. WallsWhy is why it has to be outside.
-	Walls    string `json:"walls,omitempty"`
-	WallsWhy string `json:"walls_why,omitempty"`
+	// Sandbox says where a command line runs, if the sandbox is on: "inside", "outside", or
+	// "within" if nothing but the sandbox allows it. SandboxWhy is why it has to be outside.
+	Sandbox    string `json:"sandbox,omitempty"`
+	SandboxWhy string `json:"sandbox_why,omitempty"`
 }
 
 func newAnswer(d permission.Decision) answerJSON {
-	return answerJSON{d.Behavior.String(), d.Layer.String(), d.Rule, d.Reason, d.Tier, d.Risk.String(), d.Advice, d.Walls.String(), d.WallsWhy}
+	return answerJSON{d.Behavior.String(), d.Layer.String(), d.Rule, d.Reason, d.Tier, d.Risk.String(), d.Advice, d.Sandbox.String(), d.SandboxWhy}
 }
 
 // checkOne decides one tool use.

@@ -40,9 +40,9 @@ ends. See docs/reference/protocol.md.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.decide(cmd.Context(), f) },
 	}
 	f.policyFlags.add(cmd)
-	f.addWalls(cmd)
+	f.addSandbox(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input: what is to run inside walls is answered so")
+	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input: what is to run inside the sandbox is answered so")
 	flags.BoolVar(&f.stdio, "stdio", false, "required: use standard input and output")
 	flags.StringVar(&f.approvals, "approvals", "none", "who answers when a policy asks, `stdio|local|URL|none`: the calling program, any terminal of yours, people at a service, or nobody")
 	offer(cmd, "approvals", "stdio", approvalsLocal, "none")
@@ -78,8 +78,8 @@ func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 	switch {
 	case !f.stdio:
 		return usage("decide speaks JSON-RPC on standard input and output: add --stdio")
-	case f.walls != "" && !f.applies:
-		return usage("--walls does nothing without --applies-input: add it if the program runs updatedInput")
+	case f.sandbox != "" && !f.applies:
+		return usage("--sandbox does nothing without --applies-input: add it if the program runs updatedInput")
 	case f.approvals != "stdio" && f.approvals != approvalsLocal && !isServer(f.approvals) && f.approvals != "none":
 		return among("--approvals", f.approvals, approvalsStdio, approvalsLocal, "the URL of a server", "none")
 	}

@@ -192,7 +192,7 @@ func files() [][2]string {
 		{state("installed") + "/", "what `install` wrote, and the texts from before"},
 		{state("sessions") + "/", "your answers for a session, for when it goes on"},
 		{state("conversations") + "/", "for each workspace the last session, and what you typed in [conversations](../agents.md#a-conversation)"},
-		{state("within") + "/", "what an agent's own shell may run inside walls, once"},
+		{state("within") + "/", "what an agent's own shell may run inside the sandbox, once"},
 		{state("exec-sessions") + "/", "your answers for the sessions of `exec`"},
 		{state("exec-runs") + "/", "private copies of kubeconfigs, while `exec` runs"},
 		{state("approvals") + "/", "questions of `--approvals local`"},
@@ -222,7 +222,7 @@ func fileTable(t *testing.T) string {
 // variables are the environment variables that the program reads.
 var variables = [][2]string{
 	{"XDG_CONFIG_HOME, XDG_STATE_HOME", "where your policy and the state directory lie, if absolute"},
-	{"XDG_CACHE_HOME", "where tools keep their caches, which commands inside walls may write; so do their own variables (`GOCACHE`, `PIP_CACHE_DIR` and the like)"},
+	{"XDG_CACHE_HOME", "where tools keep their caches, which commands inside the sandbox may write; so do their own variables (`GOCACHE`, `PIP_CACHE_DIR` and the like)"},
 	{tokenVariable, "the token with which a program asks at a server (`--approvals URL`); it is not passed on"},
 	{claude.BelowRun, "set for all that an agent starts; what has it does not answer approvals"},
 	{gates.Bypass, "`1` lifts the whitelist for one `agent-wrapper execute`"},
@@ -232,7 +232,7 @@ var variables = [][2]string{
 	{"NO_COLOR", "not empty: no colours"},
 	{"SSH_CONNECTION", "not empty: `notify.desktop` is shown by the terminal"},
 	{"TERM", "`dumb`: no colours, and no questions that are drawn"},
-	{"XDG_RUNTIME_DIR", "sockets of services, which commands inside walls do not see"},
+	{"XDG_RUNTIME_DIR", "sockets of services, which commands inside the sandbox do not see"},
 	{"COLUMNS", "the width of the output, where it is no terminal"},
 	{"USER", "the name by which you answer, and that `serve` proposes"},
 	{"SUDO_UID", "whose files count as yours under sudo"},

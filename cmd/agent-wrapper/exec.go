@@ -24,11 +24,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/execution"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -64,12 +64,12 @@ if it cannot be recorded, nothing runs. A question without an answer in time, or
 without a terminal, is denied. At the time limit the command and all that it
 started get SIGTERM, and SIGKILL after 5 seconds.
 
-With --walls the kernel holds the command to the policy too (Linux): it writes
+With --sandbox the kernel holds the command to the policy too (Linux): it writes
 only in the workspace, in caches of tools and to temporary files that end with
 it, reads no secrets and nothing that a rule with a path asks about or denies,
 and reaches no host that no rule allows. Everything that it starts ends with it.
-What can do no harm there is not asked about. If the walls cannot be built here,
-nothing runs. See agent-wrapper policy walls.
+What can do no harm there is not asked about. If the sandbox cannot be built
+here, nothing runs. See agent-wrapper policy sandbox.
 
 The command runs in the workspace (--cwd), or with --temp-dir in an empty
 directory that is removed afterwards. Cloud credentials (AWS_*, AZURE_*,
@@ -101,7 +101,7 @@ it could not be run or recorded. A message on standard error says which.`,
 // add defines the flags.
 func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
-	f.addWalls(cmd)
+	f.addSandbox(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.shell, "shell", "bash", "the shell `program` that runs the command: bash, sh, dash or zsh")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "give the command a private copy of this `file` as KUBECONFIG")
@@ -131,7 +131,7 @@ var shells = map[string]struct {
 
 // job is one run of exec.
 type job struct {
-	inside *enclosed // nil: it runs outside walls
+	inside *enclosed // nil: it runs outside the sandbox
 	*app
 	flags    *execFlags
 	engine   *engine.Engine
@@ -187,7 +187,7 @@ func (f *execFlags) engine(ctx context.Context, warn func(string)) (*engine.Engi
 	if r.Policy.Mode == modes.BypassPermissions {
 		return nil, usage("mode bypassPermissions is only for run: give another --mode")
 	}
-	if err := enclose(ctx, r, f.walls != "", warn); err != nil {
+	if err := enclose(ctx, r, f.sandbox != "", warn); err != nil {
 		return nil, err
 	}
 	return open(r)
@@ -386,8 +386,8 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
-	if res.Walls.Held() {
-		j.inside = &enclosed{engine: j.engine, use: &j.use, line: in.Command, outward: res.WallsWhy, say: j.say}
+	if res.Sandbox.Held() {
+		j.inside = &enclosed{engine: j.engine, use: &j.use, line: in.Command, outward: res.SandboxWhy, say: j.say}
 	}
 	return j.run(ctx, in.Command)
 }
@@ -443,7 +443,7 @@ func (j *job) keepKube() (path string, err error) {
 		return j.place.Keep(name, j.kube.Data)
 	}
 	path, err = j.place.Show(name, j.kube.Data)
-	j.inside.shown = append(j.inside.shown, walls.Path{Path: filepath.Dir(path), Why: "the copy of the kubeconfig"})
+	j.inside.shown = append(j.inside.shown, sandbox.Path{Path: filepath.Dir(path), Why: "the copy of the kubeconfig"})
 	return path, err
 }
 
@@ -461,7 +461,7 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	res, err := j.inside.run(ctx, command)
 	if command.Limit != j.flags.limit {
-		j.flags.limit, j.limitedBy = command.Limit, walls.TimeLimit
+		j.flags.limit, j.limitedBy = command.Limit, sandbox.TimeLimit
 	}
 	return res, err
 }
@@ -489,7 +489,7 @@ func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	}
 	o.Exit, o.Took = &res.Exit, res.Took
 	if j.inside != nil {
-		o.Met = walls.Names(j.inside.met)
+		o.Met = sandbox.Names(j.inside.met)
 	}
 	return o
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 )
 
 // executeFlags are the flags of execute.
@@ -42,12 +42,12 @@ func (a *app) executeCommand() *cobra.Command {
 before a gate starts, the whitelist and the policies of the machine, the user
 and the workspace decide it. A blocked gate is not run and not tried again; what
 a whitelist blocks is counted, and at the threshold the agent is paused (see
-agent-wrapper resume). With --walls the kernel holds each gate to the policy too
-(Linux): see agent-wrapper policy walls.
+agent-wrapper resume). With --sandbox the kernel holds each gate to the policy
+too (Linux): see agent-wrapper policy sandbox.
 
 The exit code is 0 if all gates passed, 1 if one failed, and 3 if one was
 blocked. Nothing runs, and it is 2, if the plan or the whitelist is wrong; and
-3, if walls are required and cannot be planned or built.`,
+3, if the sandbox is required and cannot be planned or built.`,
 		Example: `  agent-wrapper execute plan.json --dry-run
   agent-wrapper execute plan.json --json --timeout 5m --no-input`,
 		Args: exactly(1, "the file of a plan"),
@@ -61,7 +61,7 @@ blocked. Nothing runs, and it is 2, if the plan or the whitelist is wrong; and
 	flags.Var((*list)(&f.ask), "ask", "ask `rules`, in addition to the policy's")
 	flags.Var((*list)(&f.deny), "deny", "deny `rules`: 'Bash(rm:*)'; repeatable")
 	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, such as 90s or 5m")
-	f.addWalls(cmd)
+	f.addSandbox(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
 	f.json = a.addJSON(cmd, jsonOnce)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: block what would be asked")
@@ -92,7 +92,7 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := enclose(ctx, p.Rules, f.walls != "", a.warn); err != nil {
+	if err := enclose(ctx, p.Rules, f.sandbox != "", a.warn); err != nil {
 		return &coded{codeDenied, err}
 	}
 	p.tellLists(a)
@@ -146,7 +146,7 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 		watch.every = elapsed
 	}
 	r.Decider, r.Recorder, r.Watcher, r.Output = e, e, watch, watch.output
-	r.Inside = func(ctx context.Context, allowed *gates.Allowed, c *process.Command) (process.Result, []walls.Met, error) {
+	r.Inside = func(ctx context.Context, allowed *gates.Allowed, c *process.Command) (process.Result, []sandbox.Met, error) {
 		in := enclosed{engine: e, use: allowed.Use, line: allowed.Line, outward: allowed.Outward, say: allowed.Say}
 		res, err := in.run(ctx, c)
 		return res, in.met, err
@@ -314,8 +314,8 @@ func writePreview(out io.Writer, list []gates.Preview) error {
 			t.more(v.Reason)
 		case len(v.Runs) > 0:
 			where := ""
-			if v.Walls != "" {
-				where = " " + v.Walls + " walls"
+			if v.Sandbox != "" {
+				where = " " + v.Sandbox + " the sandbox"
 			}
 			t.more("runs " + strings.Join(quotedAll(v.Runs), " ") + where)
 		}

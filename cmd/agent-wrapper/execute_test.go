@@ -126,9 +126,9 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestExecuteWithoutRequiredWalls: where walls are required and cannot be built, nothing runs,
+// TestExecuteWithoutRequiredSandbox: where the sandbox is required and cannot be built, nothing runs,
 // and the exit code is that of what is refused. Under a context that is over none can be.
-func TestExecuteWithoutRequiredWalls(t *testing.T) {
+func TestExecuteWithoutRequiredSandbox(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {
@@ -141,8 +141,8 @@ func TestExecuteWithoutRequiredWalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out bytes.Buffer
-	code := (&app{in: strings.NewReader(""), out: &out, err: &out}).run(ctx, []string{"execute", plan, "--cwd", home, "--walls"})
-	if code != codeDenied || !strings.Contains(out.String(), "no walls at the moment, so nothing runs") {
+	code := (&app{in: strings.NewReader(""), out: &out, err: &out}).run(ctx, []string{"execute", plan, "--cwd", home, "--sandbox"})
+	if code != codeDenied || !strings.Contains(out.String(), "no sandbox at the moment, so nothing runs") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }

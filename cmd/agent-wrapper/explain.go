@@ -51,7 +51,7 @@ which of them decides.
 		},
 	}
 	rules.add(cmd)
-	rules.addWalls(cmd)
+	rules.addSandbox(cmd)
 	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny")
 	return cmd

@@ -25,7 +25,7 @@ type policyFlags struct {
 	file, chat                string
 	isolated                  bool
 	mode, unlisted, risk      string
-	advice, walls             string
+	advice, sandbox           string
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
@@ -65,11 +65,11 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	complete(cmd, "risk", "on", "off")
 }
 
-// addWalls defines the flag about walls, for commands that build them or say what they do.
-func (p *policyFlags) addWalls(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.walls, "walls", "", "hold commands to the policy by the kernel (Linux), and ask about fewer, `how`: off, on (where it can), or require, as --walls alone: else nothing runs (default: off)")
-	cmd.Flags().Lookup("walls").NoOptDefVal = "require"
-	complete(cmd, "walls", "off", "on", "require")
+// addSandbox defines the flag about the sandbox, for commands that build them or say what they do.
+func (p *policyFlags) addSandbox(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.sandbox, "sandbox", "", "hold commands to the policy by the kernel (Linux), and ask about fewer, `how`: off, on (where it can), or require, as --sandbox alone: else nothing runs (default: off)")
+	cmd.Flags().Lookup("sandbox").NoOptDefVal = "require"
+	complete(cmd, "sandbox", "off", "on", "require")
 }
 
 // list is the value of a flag that may be repeated. That of pflag writes its
@@ -158,7 +158,7 @@ func (p *policyFlags) settings() error {
 		ifGiven("--unlisted", p.unlisted, "ask", "deny", "risk"),
 		ifGiven("--risk", p.risk, "on", "off"),
 		ifGiven("--advice", p.advice, "on", "off"),
-		ifGiven("--walls", p.walls, "off", "on", "require"),
+		ifGiven("--sandbox", p.sandbox, "off", "on", "require"),
 	)
 }
 
@@ -167,7 +167,7 @@ func (p *policyFlags) spec() (*policy.Spec, error) {
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
-	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk, Advice: p.advice, Walls: p.walls}
+	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk, Advice: p.advice, Sandbox: p.sandbox}
 	lists := []struct {
 		flag  string
 		texts []string

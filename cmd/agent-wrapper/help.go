@@ -17,7 +17,7 @@ type flagGroup struct {
 // runGroups are the flags of run. A test holds that each stands in one group.
 var runGroups = []flagGroup{
 	{"Task", []string{"prompt", "continue", "session", "cwd", "model"}},
-	{"Policy", []string{"allow", "ask", "deny", "mode", "policy", "unlisted", "risk", "walls"}},
+	{"Policy", []string{"allow", "ask", "deny", "mode", "policy", "unlisted", "risk", "sandbox"}},
 	{"Questions", []string{"approvals", "no-input", "advice"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
 	{"Result", []string{"output", "json", "json-schema", "fail-on"}},

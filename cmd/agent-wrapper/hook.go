@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/hook/hosts"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 )
 
 // hookFlags are the flags of hook.
@@ -85,7 +85,7 @@ func (f *hookFlags) options() (*hook.Options, error) {
 		return nil, err
 	}
 	dirs := userDirs()
-	o.Engine.Dirs, o.Walls = &dirs, noWalls
+	o.Engine.Dirs, o.Sandbox = &dirs, noSandbox
 	var err error
 	if o.Engine.Within, err = os.Executable(); err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func (f *hookFlags) options() (*hook.Options, error) {
 	return o, err
 }
 
-// noWalls returns why there are no walls on this machine for commands under rules, "" if there
+// noSandbox returns why there is no sandbox on this machine for commands under rules, "" if there
 // are. The error says why there are none at the moment.
-func noWalls(ctx context.Context, r *engine.Rules) (string, error) {
+func noSandbox(ctx context.Context, r *engine.Rules) (string, error) {
 	err := probe(ctx, r)
 	if kernel.IsMissing(err) {
 		return err.Error(), nil

@@ -57,7 +57,7 @@ var jsonCommands = map[string]jsonCommand{
 	"policy lint":                {[]any{lintJSON{}, checksJSON{}}, []string{"policy lint p.toml --json", "policy lint --list --json"}, "policy lint bad.toml --json"},
 	"policy show":                {[]any{shownJSON{}}, []string{"policy show --json", "policy show --policy p.toml --json"}, "policy show --policy bad.toml --json"},
 	"policy validate":            {[]any{validateJSON{}}, []string{"policy validate p.toml --json", "policy validate bad.toml none.toml --json"}, "policy validate p.json --json"},
-	"policy walls":               {[]any{wallsJSON{}}, []string{"policy walls --json", "policy walls --deny 'Read(secrets/**)' --json"}, "policy walls --policy bad.toml --json"},
+	"policy sandbox":             {[]any{sandboxJSON{}}, []string{"policy sandbox --json", "policy sandbox --deny 'Read(secrets/**)' --json"}, "policy sandbox --policy bad.toml --json"},
 	"rules list":                 {[]any{rulesJSON{}}, []string{"rules list --json"}, "rules list --profile x --json"},
 	"security lint":              {[]any{listLintJSON{}}, []string{"security lint --json"}, "security lint --whitelist none.json --json"},
 	"security validate-commands": {[]any{validatedJSON{}}, []string{"security validate-commands --plan plan.json --json"}, "security validate-commands --plan bad.json --json"},

@@ -23,7 +23,7 @@ func (a *app) policyCommand() *cobra.Command {
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyFmtCommand(), a.policyImportCommand(), a.policyWallsCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyFmtCommand(), a.policyImportCommand(), a.policySandboxCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}

@@ -71,7 +71,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	f.policyFlags.add(cmd)
-	f.addWalls(cmd)
+	f.addSandbox(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.prompt, "prompt", "", "the agent's `task`; - reads it from standard input (without it, at a terminal: a conversation)")
 	flags.StringVar(&f.model, "model", "", "the agent's `model`")

@@ -103,7 +103,7 @@ what the policy asks: on the page that it serves, from another terminal, or from
 another machine. On a terminal, serve prints the address of the page with a code
 that lets one browser in, until serve ends. Every request is signed with a
 token: see serve token.
-docs/server.md describes the API. With --walls the kernel holds what runs in
+docs/server.md describes the API. With --sandbox the kernel holds what runs in
 terminals to the policy too, but not what people type (Linux).`,
 		Example: `  agent-wrapper serve
   agent-wrapper serve token create --role person --name ann
@@ -122,7 +122,7 @@ terminals to the policy too, but not what people type (Linux).`,
 	f.json = a.addJSON(cmd, "print one JSON object when the server is ready, and log as JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
-	f.addWalls(cmd)
+	f.addSandbox(cmd)
 	f.audit.add(flags)
 	cmd.AddCommand(a.serveTokenCommand(), a.serveBackupCommand(), a.serveRestoreCommand())
 	return cmd
@@ -145,7 +145,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := enclose(ctx, rules, false, a.warn); err != nil { // as where there are no walls
+	if err := enclose(ctx, rules, false, a.warn); err != nil { // as where there is no sandbox
 		return err
 	}
 	listener, err := f.listener()

@@ -16,9 +16,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lastdir"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -30,12 +30,12 @@ func (a *app) withinCommand() *cobra.Command {
 	var left, own bool
 	cmd := &cobra.Command{
 		Use:   "within ID",
-		Short: "Run a command line that was decided to run inside walls, once",
-		Long: `within is what the hook of an agent answers in place of a command line that was
-decided to run inside walls: the agent's shell starts it, and it runs the line
-that was decided, inside, once, in the directory in which it was decided. What
-nobody has allowed, or what has run already, ends with exit code 126. Every
-other exit code is the command's own. See docs/walls.md.`,
+		Short: "Run a command line that was decided to run inside the sandbox, once",
+		Long: `within is what the hook of an agent answers in place of a command line that
+was decided to run inside the sandbox: the agent's shell starts it, and it runs
+the line that was decided, inside, once, in the directory in which it was
+decided. What nobody has allowed, or what has run already, ends with exit code
+126. Every other exit code is the command's own. See docs/sandbox.md.`,
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && !own {
@@ -88,7 +88,7 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 		return didNotRun(err)
 	}
 	defer remove()
-	var refused walls.Refusals
+	var refused sandbox.Refusals
 	heard := hear(c)
 	res, err := runInside(ctx, p.Plan, func(ctx context.Context, host, port string) error {
 		return refused.Note(host, port, e.Reaches(ctx, p.Session, host, port))
@@ -103,28 +103,28 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 		return err
 	}
 	if err := p.Stood(); err != nil {
-		a.warn("it is not kept that there are walls here: " + err.Error())
+		a.warn("it is not kept that there are the sandbox here: " + err.Error())
 	}
 	if res.TimedOut {
-		a.say("ended after %v: the time limit (%s)", c.Limit, walls.TimeLimit)
+		a.say("ended after %v: the time limit (%s)", c.Limit, sandbox.TimeLimit)
 	} else if res.Exit != 0 {
-		a.tellMet(p, &walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
+		a.tellMet(p, &sandbox.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
 	}
 	return exit(res.Exit)
 }
 
-// tellMet keeps the walls that a line has met, and tells the agent of them.
-func (a *app) tellMet(p *engine.Permit, end *walls.End) {
+// tellMet keeps the sandbox that a line has met, and tells the agent of them.
+func (a *app) tellMet(p *engine.Permit, end *sandbox.End) {
 	advice, err := p.Meets(end)
 	if err != nil {
-		a.warn("the walls that it met are not recorded: " + err.Error())
+		a.warn("the sandbox that it met are not recorded: " + err.Error())
 	}
 	if advice != "" {
 		a.say("%s", advice)
 	}
 }
 
-// fails notes that there are no walls here, unless walls around nothing stand: then what was
+// fails notes that there is no sandbox here, unless the sandbox around nothing stand: then what was
 // planned for the line is the reason, which is no reason for others to run without. Nor is it
 // that none can be built at the moment.
 func fails(ctx context.Context, p *engine.Permit, why error) error {
@@ -163,7 +163,7 @@ func (a *app) shellOf(p *engine.Permit, c *process.Command) (remove func(), err 
 		return nil, errors.Join(err, root.Close(), os.RemoveAll(dir))
 	}
 	c.Env = append(slices.DeleteFunc(c.Env, func(item string) bool { return strings.HasPrefix(item, bashEnv+"=") }), bashEnv+"="+rc)
-	p.Plan.Writable = append(p.Plan.Writable, walls.Path{Path: dir, Why: "where the shell tells its directory"})
+	p.Plan.Writable = append(p.Plan.Writable, sandbox.Path{Path: dir, Why: "where the shell tells its directory"})
 	return func() {
 		if left, err := lastdir.Read(root, told); err == nil {
 			_ = p.Left(left) // without it the agent's shell stays

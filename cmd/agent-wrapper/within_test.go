@@ -11,8 +11,8 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 )
 
 // TestLeft: the directory of the shell of a line counts afterwards, and nothing else that
@@ -46,7 +46,7 @@ func TestLeft(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Chdir(t.TempDir()) // where a permit without a directory keeps what its line left
-			p, c := &engine.Permit{Line: "cd sub", Moves: true, Dialect: shell.Bash, Plan: new(walls.Plan)}, new(process.Command)
+			p, c := &engine.Permit{Line: "cd sub", Moves: true, Dialect: shell.Bash, Plan: new(sandbox.Plan)}, new(process.Command)
 			remove, err := new(app).shellOf(p, c)
 			if err != nil {
 				t.Fatal(err)

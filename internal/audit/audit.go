@@ -71,7 +71,7 @@
 //	reason    why, if the other keys do not say so
 //	exit      the exit code of a command, if known
 //	took_ms   how long a command ran, in milliseconds, if known
-//	met       the walls that a command has met, as far as that is known ("write /etc")
+//	met       the sandbox that a command has met, as far as that is known ("write /etc")
 //
 // A note is not about a tool use, and has
 //
@@ -277,7 +277,7 @@ type Outcome struct {
 	Exit                      *int          // of a command; nil: unknown
 	Took                      time.Duration // of a command; 0: unknown
 	Note                      string        // what ended it, other than itself
-	Met                       []string      // the walls that it has met
+	Met                       []string      // the sandbox that it has met
 	Breach                    string        // why it should not have run; "" if it should
 }
 
@@ -297,8 +297,8 @@ func (l *Log) Outcome(o Outcome) error {
 	if o.Note != "" {
 		e.Reason = e.hide(o.Note)
 	}
-	for _, wall := range o.Met {
-		e.Met = append(e.Met, e.hide(wall))
+	for _, refusal := range o.Met {
+		e.Met = append(e.Met, e.hide(refusal))
 	}
 	if o.Breach != "" {
 		e.Outcome, e.Reason = "breach", e.hide(o.Breach)

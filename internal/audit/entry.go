@@ -61,7 +61,7 @@ type Entry struct {
 	Tier     int             `json:"tier,omitempty"`
 	By       string          `json:"by,omitempty"`
 	Held     bool            `json:"held,omitempty"`
-	Walls    string          `json:"walls,omitempty"`
+	Sandbox  string          `json:"sandbox,omitempty"`
 	Grants   []grant         `json:"grants,omitempty"`
 	Approval string          `json:"approval,omitempty"`
 	Answered []answerer      `json:"answered,omitempty"`
@@ -170,7 +170,7 @@ func decision(r permission.Record) *Entry {
 	e := &Entry{
 		Kind:     kindDecision,
 		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: d.RuleSource.String(),
-		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held, Walls: d.Walls.String(),
+		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held, Sandbox: d.Sandbox.String(),
 	}
 	e.named(use.Session, use.Agent, use.ID, use.Tool)
 	e.Grants = e.grants(d.Grants)

@@ -46,7 +46,7 @@ var columns = []struct {
 	{"approval", func(e *Entry) string { return e.Approval }},
 	{"answered", (*Entry).people},
 	{"comment", func(e *Entry) string { return e.Comment }},
-	{"walls", func(e *Entry) string { return e.Walls }},
+	{"sandbox", func(e *Entry) string { return e.Sandbox }},
 	{"met", func(e *Entry) string { return strings.Join(e.Met, "\n") }},
 }
 

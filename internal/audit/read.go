@@ -33,7 +33,7 @@ type Filter struct {
 	// Behavior is allow or deny, as it was decided; ask, if a person was asked, whatever
 	// the answer; or advice, if the agent was told a plainer form instead.
 	Behavior     string
-	Walls        string // where a command line runs; or met, of the outcome of one that has met a wall
+	Sandbox      string // where a command line runs; or met, of the outcome of one that was stopped by the sandbox
 	Rule         string // a substring of the rule
 	Text         string // a substring of the line, case ignored
 	Since, Until time.Time
@@ -68,17 +68,17 @@ func (f *Filter) behaves(e *Entry) bool {
 	return e.Behavior == f.Behavior
 }
 
-// encloses reports whether what a record says of walls is selected.
+// encloses reports whether what a record says of the sandbox is selected.
 func (f *Filter) encloses(e *Entry) bool {
-	if f.Walls == MetWall {
+	if f.Sandbox == MetRefusal {
 		return len(e.Met) > 0
 	}
-	return f.Walls == "" || f.Walls == e.Walls
+	return f.Sandbox == "" || f.Sandbox == e.Sandbox
 }
 
-// MetWall is the value of Filter.Walls that selects the outcomes of commands that have met
-// a wall.
-const MetWall = "met"
+// MetRefusal is the value of Filter.Sandbox that selects the outcomes of commands that were
+// stopped by the sandbox.
+const MetRefusal = "met"
 
 // covers reports whether a time is selected.
 func (f *Filter) covers(text string) bool {
@@ -163,7 +163,7 @@ func (e *Entry) words() string {
 			words += fmt.Sprintf(" (of %d)", e.Of)
 		}
 		if len(e.Met) > 0 {
-			words += ", met a wall: " + strings.Join(e.Met, ", ")
+			words += ", was stopped by the sandbox: " + strings.Join(e.Met, ", ")
 		}
 		if e.Reason != "" {
 			words += ": " + e.Reason

@@ -253,12 +253,12 @@ func TestFilterBehavior(t *testing.T) {
 	}
 }
 
-// TestMet: the record says which walls a command met, with secrets masked, and finds that.
+// TestMet: the record says which the sandbox a command met, with secrets masked, and finds that.
 func TestMet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
 	r := record(`{"command":"make"}`, "")
-	r.Result.Walls = permission.Inside
+	r.Result.Sandbox = permission.Inside
 	if err := l.Record(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestMet(t *testing.T) {
 	for _, x := range []struct {
 		f    Filter
 		want []uint64
-	}{{Filter{Walls: "inside"}, []uint64{2}}, {Filter{Walls: "outside"}, nil}, {Filter{Walls: MetWall}, []uint64{3}}, {Filter{Walls: MetWall, Text: "write /ETC"}, []uint64{3}}, {Filter{Kind: "outcome"}, []uint64{3, 4}}} {
+	}{{Filter{Sandbox: "inside"}, []uint64{2}}, {Filter{Sandbox: "outside"}, nil}, {Filter{Sandbox: MetRefusal}, []uint64{3}}, {Filter{Sandbox: MetRefusal, Text: "write /ETC"}, []uint64{3}}, {Filter{Kind: "outcome"}, []uint64{3, 4}}} {
 		if got := seqs(t, path, &x.f); !slices.Equal(got, x.want) {
 			t.Errorf("%+v: %v, want %v", x.f, got, x.want)
 		}
@@ -276,7 +276,7 @@ func TestMet(t *testing.T) {
 	lines := logLines(t, path)
 	contains(t, lines[2], `{"kind":"outcome","exit":2,"met":["write /etc","read /w/password=REDACTED"]}`)
 	e, err := readEntry([]byte(lines[2]))
-	if err != nil || !strings.Contains(e.String(), "failed Bash, exit code 2, met a wall: write /etc, read /w/") {
+	if err != nil || !strings.Contains(e.String(), "failed Bash, exit code 2, was stopped by the sandbox: write /etc, read /w/") {
 		t.Errorf("%v, %v", e, err)
 	}
 	if strings.Contains(lines[3], `"met"`) {

@@ -82,8 +82,8 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 		if err := a.Enter(context.WithoutCancel(ctx), a.session.id); err != nil {
 			return permission.Result{}, err
 		}
-		if res, err = parked.Resume(ctx); err == nil && res.Walls == permission.Within {
-			err = errors.New("it is allowed only inside walls, and was not when the question was put: try again")
+		if res, err = parked.Resume(ctx); err == nil && res.Sandbox == permission.Within {
+			err = errors.New("it is allowed only inside the sandbox, and was not when the question was put: try again")
 		}
 	}
 	if err == nil {

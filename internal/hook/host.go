@@ -47,7 +47,7 @@ type Host struct {
 	Inline func(e *Event, project, home string) ([]string, error)
 	// Rewrites is the version on which it was measured that the host runs the input of an
 	// answer in place of its own, without a sandbox of its own around it, so that a command
-	// can be answered with one that runs it inside walls; "": no command is. It needs Ruled.
+	// can be answered with one that runs it inside the sandbox; "": no command is. It needs Ruled.
 	Rewrites string
 	// Ruled returns why a host that does so must not be answered so now: rules of its own, by
 	// its settings, would be matched against what it is answered; "": there are none.

@@ -12,13 +12,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// TestUnproven: what nothing but the walls allows is an error as long as the host is not
+// TestUnproven: what nothing but the sandbox allows is an error as long as the host is not
 // known to run what it is answered.
 func TestUnproven(t *testing.T) {
 	state := t.TempDir()
 	s := &session{run: &run{host: &Host{Title: "Host"}, options: engine.Options{Dirs: &engine.Dirs{State: state}}}, id: "x"}
-	allowed := func(where permission.Walled) error {
-		return s.proven(&permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Walls: where}})
+	allowed := func(where permission.Sandboxed) error {
+		return s.proven(&permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Sandbox: where}})
 	}
 	if allowed(permission.Within) == nil || allowed(permission.Inside) != nil || allowed(permission.Outside) != nil {
 		t.Error("unproven")
@@ -32,14 +32,14 @@ func TestUnproven(t *testing.T) {
 	}
 }
 
-// TestNothingStarts: walls that are required and that nothing is known to start are none.
+// TestNothingStarts: the sandbox that are required and that nothing is known to start are none.
 func TestNothingStarts(t *testing.T) {
-	s := &session{run: &run{host: &Host{Title: "Host"}, options: engine.Options{Dirs: &engine.Dirs{State: t.TempDir()}}}, fixed: &fixed{Walls: true}, id: "x"}
+	s := &session{run: &run{host: &Host{Title: "Host"}, options: engine.Options{Dirs: &engine.Dirs{State: t.TempDir()}}}, fixed: &fixed{Sandbox: true}, id: "x"}
 	use := &Event{Kind: Use, Use: permission.ToolUse{Tool: tools.Bash}}
-	for walls, fails := range map[string]bool{"on": false, "require": true} {
-		err := s.mayEnclose(use, &engine.Rules{Spec: &policy.Spec{Walls: walls}})
-		if (err != nil) != fails || s.walled || !strings.Contains(s.noWalls, "starts commands inside") {
-			t.Errorf("%s: %v, %q", walls, err, s.noWalls)
+	for sandbox, fails := range map[string]bool{"on": false, "require": true} {
+		err := s.mayEnclose(use, &engine.Rules{Spec: &policy.Spec{Sandbox: sandbox}})
+		if (err != nil) != fails || s.sandboxed || !strings.Contains(s.noSandbox, "starts commands inside") {
+			t.Errorf("%s: %v, %q", sandbox, err, s.noSandbox)
 		}
 	}
 }

@@ -31,11 +31,11 @@ type Options struct {
 	// Plugin says that the hook stands in a plugin of the host: no settings file has to
 	// name it.
 	Plugin bool
-	// Walls returns why there are no walls on this machine for commands under the rules of a
+	// Sandbox returns why there is no sandbox on this machine for commands under the rules of a
 	// session, "" if there are; it is called once in it. The error says why there are none at
-	// the moment, and nothing runs. A nil Walls: no command runs inside any. Engine.Within is
+	// the moment, and nothing runs. A nil Sandbox: no command runs inside any. Engine.Within is
 	// what starts one there.
-	Walls func(ctx context.Context, rules *engine.Rules) (missing string, err error)
+	Sandbox func(ctx context.Context, rules *engine.Rules) (missing string, err error)
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -62,7 +62,7 @@ type run struct {
 	options engine.Options
 	plugin  bool
 	ask     func(e *engine.Engine) (Asker, error)
-	walls   func(context.Context, *engine.Rules) (string, error)
+	sandbox func(context.Context, *engine.Rules) (string, error)
 	// light: the policies are those that were compiled when the session began, and nobody
 	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
 	light bool
@@ -113,7 +113,7 @@ func respond(ctx context.Context, o Options, in io.Reader) (answer Output) {
 			answer = Block(fmt.Sprintf("agent-wrapper: internal error, so nothing was run: %v", r))
 		}
 	}()
-	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, plugin: o.Plugin, walls: o.Walls, now: time.Now}
+	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, plugin: o.Plugin, sandbox: o.Sandbox, now: time.Now}
 	r.state = r.options.StateDir()
 	data, err := io.ReadAll(io.LimitReader(in, maxPayload+1))
 	if err != nil {
@@ -255,8 +255,8 @@ type session struct {
 	id    string // for the engine
 	asker Asker  // nil: nobody was asked elsewhere yet
 
-	walled  bool   // the command may run inside walls
-	noWalls string // why it may not, although the policy has walls; "" if it has none
+	sandboxed bool   // the command may run inside the sandbox
+	noSandbox string // why it may not, although the policy has a sandbox; "" if it has none
 }
 
 // open opens the session of an event.
@@ -343,8 +343,8 @@ func (s *session) besides() (texts []string) {
 	for _, file := range s.fixed.changed() {
 		texts = append(texts, s.named(file)+" has changed since the session began, which goes on as it was")
 	}
-	if s.noWalls != "" {
-		texts = append(texts, "commands run without walls: "+s.noWalls)
+	if s.noSandbox != "" {
+		texts = append(texts, "commands run without a sandbox: "+s.noSandbox)
 	}
 	return texts
 }
@@ -379,7 +379,7 @@ func (s *session) outcome(ctx context.Context, e *Event) error {
 	if errors.Is(err, errWhole) {
 		return err
 	}
-	met, failed := s.wallsMet(e)
+	met, failed := s.sandboxMet(e)
 	err = errors.Join(err, failed)
 	if e.Kind == Refused {
 		return errors.Join(err, s.Note(s.id, "refused", e.Use.Tool+" was refused in the window of "+s.host.Title))

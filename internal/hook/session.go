@@ -47,10 +47,10 @@ type fixed struct {
 	Texts     string    `json:"texts"`    // digest of the file with the policies
 	Compiled  string    `json:"compiled"` // digest of that with the compiled ones
 	Began     time.Time `json:"began"`
-	// Walls says that commands can run inside walls, NoWalls why not. Without both the
+	// Sandbox says that commands can run inside the sandbox, NoSandbox why not. Without both the
 	// policy has none, or the host does not run what it is answered.
-	Walls   bool   `json:"walls,omitempty"`
-	NoWalls string `json:"no_walls,omitempty"`
+	Sandbox   bool   `json:"sandbox,omitempty"`
+	NoSandbox string `json:"no_sandbox,omitempty"`
 	// Digest is that of the file with an empty Digest: one that was not written to its
 	// end, or changed, is no session.
 	Digest string `json:"digest"`
@@ -145,11 +145,11 @@ func (r *run) begin(ctx context.Context, dir string, e *Event) (*fixed, error) {
 		return nil, err
 	}
 	f.Texts = digest(texts)
-	if rules.Walled() && r.host.Rewrites != "" && r.walls != nil {
-		if f.NoWalls, err = r.walls(ctx, rules); err != nil {
-			return nil, fmt.Errorf("there are no walls at the moment: %w: try again", err)
+	if rules.Sandboxed() && r.host.Rewrites != "" && r.sandbox != nil {
+		if f.NoSandbox, err = r.sandbox(ctx, rules); err != nil {
+			return nil, fmt.Errorf("there is no sandbox at the moment: %w: try again", err)
 		}
-		f.Walls = f.NoWalls == ""
+		f.Sandbox = f.NoSandbox == ""
 	}
 	return f, f.compile(dir, rules)
 }

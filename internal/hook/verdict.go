@@ -70,15 +70,15 @@ func stands(d *permission.Decision) (Verdict, bool) {
 	return refuses(d.Message), true
 }
 
-// staysInside reports whether a command is to run inside walls: it is allowed there, and if
-// nothing but the walls allows it, the host is known to run what it is answered.
+// staysInside reports whether a command is to run inside the sandbox: it is allowed there, and if
+// nothing but the sandbox allows it, the host is known to run what it is answered.
 func staysInside(d *permission.Decision, proven bool) bool {
-	return d.Behavior == permission.Allow && (d.Walls == permission.Inside || d.Walls == permission.Within && proven)
+	return d.Behavior == permission.Allow && (d.Sandbox == permission.Inside || d.Sandbox == permission.Within && proven)
 }
 
-// runsOnlyInside reports whether nothing but the walls allows a tool use.
+// runsOnlyInside reports whether nothing but the sandbox allows a tool use.
 func runsOnlyInside(res *permission.Result) bool {
-	return res.Behavior == permission.Allow && res.Walls == permission.Within
+	return res.Behavior == permission.Allow && res.Sandbox == permission.Within
 }
 
 // runsAs reports whether a tool use was allowed as it is.

@@ -30,7 +30,7 @@ func (s *Spec) Digest() string {
 		Whitelists, Escalation, Notify     []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
 		Profile, SensitivePaths, Advice    string   `json:",omitempty"`
-		InlineCode, Role, Walls            string   `json:",omitempty"`
+		InlineCode, Role, Sandbox          string   `json:",omitempty"`
 		RiskOverrides                      [][]any  `json:",omitempty"`
 		Protect, Reads, Limits, Approvals  []string `json:",omitempty"`
 		ByRisk                             []string `json:",omitempty"`
@@ -48,7 +48,7 @@ func (s *Spec) Digest() string {
 	said.Role, said.ByRisk = s.Role, s.answersByRisk()
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
 	said.Profile, said.SensitivePaths, said.Advice, said.InlineCode = s.Profile, s.SensitivePaths, s.Advice, s.InlineCode
-	said.Walls = s.Walls
+	said.Sandbox = s.Sandbox
 	for _, o := range s.RiskOverrides {
 		said.RiskOverrides = append(said.RiskOverrides, []any{o.Pattern, o.Path, o.Risk, o.Reason, o.narrow, o.kept})
 	}

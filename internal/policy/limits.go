@@ -14,13 +14,13 @@ type LimitsSpec struct {
 	DenialsInARow, QuestionsAnHour, ToolUses permission.Limit
 	// Then is ask, pause or end; "" is ask.
 	Then Item
-	// Walls bound each command that runs inside walls.
-	Walls WallsLimits
+	// The sandbox bound each command that runs inside the sandbox.
+	Sandbox SandboxLimits
 }
 
-// WallsLimits are what a command inside walls may use: MiB of data in each process,
+// SandboxLimits are what a command inside the sandbox may use: MiB of data in each process,
 // processes at the same time, and seconds.
-type WallsLimits struct {
+type SandboxLimits struct {
 	MemoryMB, Processes, TimeoutSeconds permission.Limit
 }
 
@@ -47,17 +47,17 @@ func (t *limitsTable) spec(place func(path string) patterns.Source) LimitsSpec {
 func (t *limitsTable) limits() map[string]*int {
 	return map[string]*int{
 		"denials_in_a_row": &t.DenialsInARow, "questions_an_hour": &t.QuestionsAnHour, "tool_uses": &t.ToolUses,
-		"walls.memory_mb": &t.Walls.MemoryMB, "walls.processes": &t.Walls.Processes, "walls.timeout_seconds": &t.Walls.TimeoutSeconds,
+		"sandbox.memory_mb": &t.Sandbox.MemoryMB, "sandbox.processes": &t.Sandbox.Processes, "sandbox.timeout_seconds": &t.Sandbox.TimeoutSeconds,
 	}
 }
 
 // The keys of the limits, in the order in which they are shown: of a session, and all.
 var (
 	sessionKeys = []string{"denials_in_a_row", "questions_an_hour", "tool_uses"}
-	limitKeys   = append(slices.Clone(sessionKeys), "walls.memory_mb", "walls.processes", "walls.timeout_seconds")
+	limitKeys   = append(slices.Clone(sessionKeys), "sandbox.memory_mb", "sandbox.processes", "sandbox.timeout_seconds")
 )
 
-// maxLimit is more than any limit of walls has to be, and can still be counted in bytes
+// maxLimit is more than any limit of the sandbox has to be, and can still be counted in bytes
 // and nanoseconds.
 const maxLimit = 1 << 30
 
@@ -65,7 +65,7 @@ const maxLimit = 1 << 30
 func (s *LimitsSpec) limits() map[string]*permission.Limit {
 	return map[string]*permission.Limit{
 		"denials_in_a_row": &s.DenialsInARow, "questions_an_hour": &s.QuestionsAnHour, "tool_uses": &s.ToolUses,
-		"walls.memory_mb": &s.Walls.MemoryMB, "walls.processes": &s.Walls.Processes, "walls.timeout_seconds": &s.Walls.TimeoutSeconds,
+		"sandbox.memory_mb": &s.Sandbox.MemoryMB, "sandbox.processes": &s.Sandbox.Processes, "sandbox.timeout_seconds": &s.Sandbox.TimeoutSeconds,
 	}
 }
 

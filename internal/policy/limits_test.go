@@ -118,12 +118,12 @@ func TestLintLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfWalls: what a command inside walls may use is checked, shown and merged as
+// TestLimitsOfSandbox: what a command inside the sandbox may use is checked, shown and merged as
 // the limits of a session, which it is none of.
-func TestLimitsOfWalls(t *testing.T) {
-	const text = "[limits.walls]\nmemory_mb = 4096\nprocesses = 500\ntimeout_seconds = 600\n"
+func TestLimitsOfSandbox(t *testing.T) {
+	const text = "[limits.sandbox]\nmemory_mb = 4096\nprocesses = 500\ntimeout_seconds = 600\n"
 	s := limitsOf(t, text, "p.toml")
-	if w := s.Limits.Walls; w.MemoryMB.Most != 4096 || w.Processes.Most != 500 || w.TimeoutSeconds.Most != 600 {
+	if w := s.Limits.Sandbox; w.MemoryMB.Most != 4096 || w.Processes.Most != 500 || w.TimeoutSeconds.Most != 600 {
 		t.Errorf("%+v", w)
 	}
 	if got := compiledLimits(t, s); got != "0 , 0 , 0 , 1" {
@@ -133,50 +133,50 @@ func TestLimitsOfWalls(t *testing.T) {
 	for _, one := range s.Show() {
 		shown = append(shown, one.Key+" "+one.Text+" "+one.Place)
 	}
-	if want := "[limits.walls.memory_mb 4096 p.toml:2:13 limits.walls.processes 500 p.toml:3:13 limits.walls.timeout_seconds 600 p.toml:4:19]"; fmt.Sprint(shown) != want {
+	if want := "[limits.sandbox.memory_mb 4096 p.toml:2:13 limits.sandbox.processes 500 p.toml:3:13 limits.sandbox.timeout_seconds 600 p.toml:4:19]"; fmt.Sprint(shown) != want {
 		t.Error(shown)
 	}
-	if s.Digest() == limitsOf(t, "", "p.toml").Digest() || s.Digest() == limitsOf(t, "[limits.walls]\nprocesses = 500", "p.toml").Digest() {
+	if s.Digest() == limitsOf(t, "", "p.toml").Digest() || s.Digest() == limitsOf(t, "[limits.sandbox]\nprocesses = 500", "p.toml").Digest() {
 		t.Error("limits are not part of the digest")
 	}
 	for _, bad := range []string{"memory_mb = 0", "processes = -1", "timeout_seconds = 1.5", `memory_mb = "4GiB"`, "memory = 5", "memory_mb = 1073741825", "processes = 99999999999999999999"} {
-		if found := Validate([]byte("[limits.walls]\n"+bad), "p.toml"); len(found) == 0 || found[0].Warning || !strings.Contains(found[0].String(), "2") {
+		if found := Validate([]byte("[limits.sandbox]\n"+bad), "p.toml"); len(found) == 0 || found[0].Warning || !strings.Contains(found[0].String(), "2") {
 			t.Errorf("%s: %v", bad, found)
 		}
 	}
 	for _, trusted := range []bool{true, false} {
 		merged, ignored := Merge([]Source{
 			{Kind: User, Name: "p.toml", Spec: s, Trusted: true},
-			{Kind: Project, Name: "o.toml", Spec: limitsOf(t, "[limits.walls]\nmemory_mb = 9000\nprocesses = 50", "o.toml"), Trusted: trusted},
+			{Kind: Project, Name: "o.toml", Spec: limitsOf(t, "[limits.sandbox]\nmemory_mb = 9000\nprocesses = 50", "o.toml"), Trusted: trusted},
 		})
-		if w := merged.Limits.Walls; w.MemoryMB.Most != 4096 || w.Processes.Most != 50 || w.TimeoutSeconds.Most != 600 {
+		if w := merged.Limits.Sandbox; w.MemoryMB.Most != 4096 || w.Processes.Most != 50 || w.TimeoutSeconds.Most != 600 {
 			t.Errorf("trusted %v: %+v", trusted, w)
 		}
-		if told := fmt.Sprint(ignored); !trusted && told != "[o.toml:2:13: limits.walls.memory_mb = 9000 is ignored: the file is not trusted]" {
+		if told := fmt.Sprint(ignored); !trusted && told != "[o.toml:2:13: limits.sandbox.memory_mb = 9000 is ignored: the file is not trusted]" {
 			t.Error(told)
 		}
 	}
-	findings, err := Lint(limitsOf(t, "[limits]\nthen = \"end\"\n[limits.walls]\nprocesses = 5", "p.toml"))
+	findings, err := Lint(limitsOf(t, "[limits]\nthen = \"end\"\n[limits.sandbox]\nprocesses = 5", "p.toml"))
 	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].String(), "no limit is set") {
 		t.Errorf("%v, %v", findings, err)
 	}
 }
 
-// TestManagedWalls: what a managed policy says of walls stays, but that a later one may run
+// TestManagedSandbox: what a managed policy says of the sandbox stays, but that a later one may run
 // nothing without them.
-func TestManagedWalls(t *testing.T) {
+func TestManagedSandbox(t *testing.T) {
 	for _, tt := range []struct{ managed, user, want string }{
 		{"on", "off", "on"}, {"on", "require", "require"}, {"off", "on", "off"}, {"off", "require", "off"},
 		{"require", "off", "require"}, {"require", "on", "require"}, {"", "require", "require"}, {"on", "", "on"},
 	} {
-		said := func(walls string) string {
-			if walls == "" {
+		said := func(sandbox string) string {
+			if sandbox == "" {
 				return ""
 			}
-			return `walls = "` + walls + `"`
+			return `sandbox = "` + sandbox + `"`
 		}
-		if got, _ := Merge([]Source{sourceOf(t, Managed, true, said(tt.managed)), sourceOf(t, User, true, said(tt.user))}); got.Walls != tt.want {
-			t.Errorf("managed %q, user %q: %q, want %q", tt.managed, tt.user, got.Walls, tt.want)
+		if got, _ := Merge([]Source{sourceOf(t, Managed, true, said(tt.managed)), sourceOf(t, User, true, said(tt.user))}); got.Sandbox != tt.want {
+			t.Errorf("managed %q, user %q: %q, want %q", tt.managed, tt.user, got.Sandbox, tt.want)
 		}
 	}
 }

@@ -162,9 +162,9 @@ func (m *merger) keep(managed Source) {
 	if s.Role != "" && s.Role != m.spec.Role {
 		m.hold(managed, "role")
 	}
-	// With off more is asked than with on; require runs nothing without walls, where on does.
-	if s.Walls != "" && s.Walls != m.spec.Walls && !(s.Walls == "on" && m.spec.Walls == "require") {
-		m.hold(managed, "walls")
+	// With off more is asked than with on; require runs nothing without a sandbox, where on does.
+	if s.Sandbox != "" && s.Sandbox != m.spec.Sandbox && !(s.Sandbox == "on" && m.spec.Sandbox == "require") {
+		m.hold(managed, "sandbox")
 	}
 	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}, {"inline_code", "off"}} {
 		if key, narrow := held[0], held[1]; *s.settings()[key] == narrow && *m.spec.settings()[key] != narrow {
@@ -309,7 +309,7 @@ func stricterUnlisted(value string, f *Spec) bool {
 
 // defaults holds the values of settings that are not given. That of unlisted
 // depends on the mode.
-var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "advice": "on", "inline_code": "off", "walls": "off"}
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "advice": "on", "inline_code": "off", "sandbox": "off"}
 
 // narrow holds the values of settings that count in an untrusted source. For
 // mode there are two.
@@ -318,7 +318,7 @@ var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profil
 // settings records the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
-	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "advice", "walls"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "advice", "sandbox"} {
 		value := *s.settings()[key]
 		counts := value == "" || key == "unlisted" && stricterUnlisted(value, m.spec) || key == "mode" && narrows(value) || value == narrow[key]
 		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {

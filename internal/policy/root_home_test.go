@@ -15,7 +15,7 @@ import (
 // one with rules as wide as they can be.
 var starts = map[string]string{
 	"tiers": "", "edits": `mode = "acceptEdits"`, "wide": `allow = ["Bash", "Read", "Edit"]`, "bypass": `mode = "bypassPermissions"`, "plan": `mode = "plan"`,
-	"terminal": `profile = "terminal"`, "walls": `walls = "on"`, "dontAsk": `mode = "dontAsk"`, "cat": `allow = ["Bash(cat:*)", "Bash(cp:*)", "Read(~/**)"]`,
+	"terminal": `profile = "terminal"`, "sandbox": `sandbox = "on"`, "dontAsk": `mode = "dontAsk"`, "cat": `allow = ["Bash(cat:*)", "Bash(cp:*)", "Read(~/**)"]`,
 }
 
 // startingPolicies returns the policies, compiled for a place.

@@ -109,7 +109,7 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("catastrophic", "on", "off"))
 	c.fail(s.oneOf("whitelist_bypass", "on", "off"))
 	c.fail(s.oneOf("advice", "on", "off"))
-	c.fail(s.oneOf("walls", "off", "on", "require"))
+	c.fail(s.oneOf("sandbox", "off", "on", "require"))
 	c.fail(s.oneOf("profile", "default", "terminal"))
 	c.fail(s.oneOf("sensitive_paths", "note", "ask"))
 	c.fail(s.oneOf("inline_code", "off", "as-files"))

@@ -53,13 +53,13 @@ var described = map[string]string{
 	"notifyTable.command": "a program and its arguments; it gets the notice on standard input, as JSON", "notifyTable.webhook": "an https URL that gets the notice as JSON",
 	"profile": "which risk tables count; terminal is for a person at a terminal", "sensitive_paths": "ask makes reading a sensitive path or printing a secret variable tier 2 unless a rule names it",
 	"advice":         "whether the agent is first told how to write an unclear command plainly, before you are asked",
-	"walls":          "whether the kernel holds the agent's commands to the policy, so that what can do no harm there needs no question: on where it can, require to run nothing without",
+	"sandbox":        "whether the kernel holds the agent's commands to the policy, so that what can do no harm there needs no question: on where it can, require to run nothing without",
 	"inline_code":    "code in a command line (python3 -c, node -e, a here-document): as-files needs the same rule as a file in the workspace; off cannot be allowed by such a rule",
 	"protect":        "more files and directories to protect like .git: names, names joined by /, ~/x or /x",
 	"risk_overrides": "the risk of single actions, instead of that of the tables", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "the risk of the actions", "reason": "the reason, for people",
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), in addition to system files and package caches",
 	"limits": "limits of a session and its subagents; with several policies the strictest count", "denials_in_a_row": "denials in a row, with no allow between them", "questions_an_hour": "questions to a person in the last hour",
-	"limitsTable.walls": "limits of a command inside walls (exec --walls)", "wallsLimits.memory_mb": "the data of each process, in MiB", "wallsLimits.processes": "processes and threads at the same time; the kernel does not hold root to it", "wallsLimits.timeout_seconds": "seconds after which the command is ended, with all that it has started",
+	"limitsTable.sandbox": "limits of a command inside the sandbox (exec --sandbox)", "sandboxLimits.memory_mb": "the data of each process, in MiB", "sandboxLimits.processes": "processes and threads at the same time; the kernel does not hold root to it", "sandboxLimits.timeout_seconds": "seconds after which the command is ended, with all that it has started",
 	"tool_uses": "tool uses, whatever was decided", "then": "what happens at the next tool use: you are asked, the session is paused, or the run ends",
 	"role": "the role of the agent: chat, automation, system, admin, or one of [roles]; not in a workspace's policy", "risks": "the answer by risk to commands and accesses that no rule names; with several policies the strictest counts",
 	"table.roles":     "like risks, for an agent with that role; not in a workspace's policy",
@@ -77,7 +77,7 @@ var described = map[string]string{
 // values holds the permitted values of the keys. A key that only one table has
 // is preceded by the name of the table.
 var values = map[string][]string{
-	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"}, "table.walls": {"off", "on", "require"},
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"}, "table.sandbox": {"off", "on", "require"},
 	"risksTable.safe": riskKeys[0].answers, "risksTable.moderate": riskKeys[1].answers, "risksTable.high": riskKeys[2].answers,
 	"then": atLimits, "overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
 	"profile": {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},

@@ -24,7 +24,7 @@ func (s *Spec) Show() []Shown {
 	add := func(key, text string, at patterns.Source) {
 		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
 	}
-	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "whitelist_bypass", "advice", "walls", "role"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "whitelist_bypass", "advice", "sandbox", "role"} {
 		if value := *s.settings()[key]; value != "" {
 			add(key, value, s.places[key])
 		}

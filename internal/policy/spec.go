@@ -15,7 +15,7 @@
 //	sensitive_paths = "ask"   # note: to read a sensitive path is tier 1
 //	inline_code = "off"       # as-files: python3 -c "…" needs the rule that python3 x.py needs
 //	advice = "on"             # off: a person is asked about what could be said plainly too
-//	walls = "off"             # on: the kernel holds commands to the policy (Linux)
+//	sandbox = "off"             # on: the kernel holds commands to the policy (Linux)
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
@@ -28,7 +28,7 @@
 //	questions_an_hour = 60
 //	tool_uses = 500
 //	then = "ask"              # what is done about the next tool use: ask, pause, end
-//	[limits.walls]            # of a command inside walls
+//	[limits.sandbox]            # of a command inside the sandbox
 //	memory_mb = 4096          # the data of each process, in MiB
 //	processes = 500
 //	timeout_seconds = 600
@@ -145,9 +145,9 @@ type Spec struct {
 	// Advice is "off" if the agent is never told how to say plainly what is not
 	// proven, but a person is asked.
 	Advice string
-	// Walls is "on" if the kernel holds the agent's commands to the policy where it can,
+	// Sandbox is "on" if the kernel holds the agent's commands to the policy where it can,
 	// "require" if none runs without that.
-	Walls string
+	Sandbox string
 	// InlineCode tells whether code in a command line counts as a file.
 	InlineCode    string
 	RiskOverrides []OverrideSpec
@@ -301,7 +301,7 @@ func (s *Spec) settings() map[string]*string {
 	return map[string]*string{
 		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
 		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass, "advice": &s.Advice,
-		"inline_code": &s.InlineCode, "walls": &s.Walls, "role": &s.Role,
+		"inline_code": &s.InlineCode, "sandbox": &s.Sandbox, "role": &s.Role,
 	}
 }
 
@@ -337,7 +337,7 @@ type table struct {
 	Profile         string                    `toml:"profile" json:"profile"`
 	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
 	Advice          string                    `toml:"advice" json:"advice"`
-	Walls           string                    `toml:"walls" json:"walls"`
+	Sandbox         string                    `toml:"sandbox" json:"sandbox"`
 	InlineCode      string                    `toml:"inline_code" json:"inline_code"`
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
 	Reads           readsTable                `toml:"reads" json:"reads"`
@@ -357,10 +357,10 @@ type limitsTable struct {
 	ToolUses        int    `toml:"tool_uses" json:"-"`
 	Then            string `toml:"then" json:"-"`
 
-	Walls wallsLimits `toml:"walls" json:"-"`
+	Sandbox sandboxLimits `toml:"sandbox" json:"-"`
 }
 
-type wallsLimits struct {
+type sandboxLimits struct {
 	MemoryMB       int `toml:"memory_mb" json:"-"`
 	Processes      int `toml:"processes" json:"-"`
 	TimeoutSeconds int `toml:"timeout_seconds" json:"-"`
@@ -405,7 +405,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
 		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place), Reads: items(t.Reads.Public, "reads.public", place),
-		Profile: t.Profile, SensitivePaths: t.SensitivePaths, Advice: t.Advice, InlineCode: t.InlineCode, Walls: t.Walls,
+		Profile: t.Profile, SensitivePaths: t.SensitivePaths, Advice: t.Advice, InlineCode: t.InlineCode, Sandbox: t.Sandbox,
 	}
 	s.Programs = tableSpecs("programs", t.Programs, place)
 	s.Tools = tableSpecs("tools", t.Tools, place)

@@ -236,7 +236,7 @@ type single struct {
 func (s *Spec) singles() []single {
 	var all []single
 	settings := func() *Spec {
-		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, InlineCode: s.InlineCode, Walls: s.Walls, Programs: s.Programs, Tools: s.Tools, Mapped: s.Mapped, RiskOverrides: s.RiskOverrides, Protect: s.Protect, Reads: s.Reads}
+		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, InlineCode: s.InlineCode, Sandbox: s.Sandbox, Programs: s.Programs, Tools: s.Tools, Mapped: s.Mapped, RiskOverrides: s.RiskOverrides, Protect: s.Protect, Reads: s.Reads}
 	}
 	for _, item := range s.Allow {
 		all = append(all, single{item, settings()})

@@ -8967,7 +8967,7 @@ var options18 = []Option{
 	{Names: names{"--text"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
-	{Names: names{"--walls"}, Value: Required},
+	{Names: names{"--sandbox"}, Value: Required},
 }
 
 var options19 = []Option{
@@ -9016,7 +9016,7 @@ var options22 = []Option{
 	{Names: names{"--audit"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--audit-sync"}, Value: Required},
 	{Names: names{"--approvals"}, Value: Required},
-	{Names: names{"--walls"}},
+	{Names: names{"--sandbox"}},
 }
 
 var options23 = []Option{

@@ -34,7 +34,7 @@ const (
 	// for a password there: an editor, a pager, a monitor, a client of another host.
 	Interactive
 	// Outside marks a program that does its work by means of a service, other processes,
-	// the machine's settings or another host, none of which are there inside walls.
+	// the machine's settings or another host, none of which are there inside the sandbox.
 	Outside
 	// InShell marks what the shell does itself, without a program that could obey a
 	// variable of the environment.

@@ -32,11 +32,11 @@ import (
 const linked = "github.com/agent-wrapper/agent-wrapper/internal/build"
 
 // programs are the commands below cmd/ that an archive holds.
-var programs = []string{"agent-wrapper", hook, walls}
+var programs = []string{"agent-wrapper", hook, sandbox}
 
 const (
-	hook  = "agent-wrapper-hook"
-	walls = "agent-wrapper-walls"
+	hook    = "agent-wrapper-hook"
+	sandbox = "agent-wrapper-sandbox"
 )
 
 // holds reports whether the archive for a platform has a program.
@@ -44,7 +44,7 @@ func holds(platform, program string) bool {
 	switch goos, _, _ := strings.Cut(platform, "/"); program {
 	case hook:
 		return goos != "windows" // it leaves most to agent-wrapper by exec(2)
-	case walls:
+	case sandbox:
 		return goos == "linux"
 	}
 	return true

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -45,7 +45,7 @@ func TestCachesAreMade(t *testing.T) {
 		t.Setenv("GOCACHE", at)
 		for _, begins := range []bool{false, true} {
 			m := Machine(place, begins)
-			if !slices.ContainsFunc(m.Writable, func(w walls.Path) bool { return w.Path == at }) {
+			if !slices.ContainsFunc(m.Writable, func(w sandbox.Path) bool { return w.Path == at }) {
 				t.Errorf("%s is no cache", name)
 			}
 			if _, err := os.Lstat(at); (err == nil) != (want && begins) {

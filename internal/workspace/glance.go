@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 )
 
 // Memory is what is known of directories from one Glance to the next, as long as nothing
@@ -28,13 +28,13 @@ const maxNames = 1_500_000
 
 // directory is what is in a directory.
 type directory struct {
-	of *walls.Listing
+	of *sandbox.Listing
 	stamp
 	err error // why it could not be listed
 
 	index sync.Once
-	odd   bool                     // some names are not in ASCII
-	names map[string][]walls.Entry // by the name in lower case
+	odd   bool                       // some names are not in ASCII
+	names map[string][]sandbox.Entry // by the name in lower case
 }
 
 // list lists a directory.
@@ -90,9 +90,9 @@ func (m *Memory) knows(dir string) bool {
 
 // alike returns the entries whose names differ from one by case only. With sure set a name
 // that is not among them is not there.
-func (d *directory) alike(base string) (found []walls.Entry, sure bool) {
+func (d *directory) alike(base string) (found []sandbox.Entry, sure bool) {
 	d.index.Do(func() {
-		d.names = make(map[string][]walls.Entry, len(d.of.Entries))
+		d.names = make(map[string][]sandbox.Entry, len(d.of.Entries))
 		for _, e := range d.of.Entries {
 			d.odd = d.odd || !ascii(e.Name)
 			lower := strings.ToLower(e.Name)
@@ -138,14 +138,14 @@ func NewGlance(t Tree, m *Memory) *Glance {
 	return &Glance{Tree: t, memory: m, seen: map[string]*glanced{}, links: map[string]link{}}
 }
 
-// List implements walls.Files.
-func (g *Glance) List(dir string) (*walls.Listing, error) {
+// List implements sandbox.Files.
+func (g *Glance) List(dir string) (*sandbox.Listing, error) {
 	d := g.list(g.at(dir), dir)
 	return d.of, d.err
 }
 
-// Again implements walls.Files.
-func (g *Glance) Again(dir string) (*walls.Listing, error) {
+// Again implements sandbox.Files.
+func (g *Glance) Again(dir string) (*sandbox.Listing, error) {
 	d := g.memory.list(dir)
 	return d.of, d.err
 }
@@ -166,11 +166,11 @@ func (g *Glance) list(p *glanced, dir string) *directory {
 	return p.listed
 }
 
-// Kind implements walls.Files.
-func (g *Glance) Kind(name string) walls.Kind {
+// Kind implements sandbox.Files.
+func (g *Glance) Kind(name string) sandbox.Kind {
 	name = path.Clean(name)
 	dir, base := path.Split(name)
-	if base == "" || !path.IsAbs(name) || len(name) >= walls.MaxPath {
+	if base == "" || !path.IsAbs(name) || len(name) >= sandbox.MaxPath {
 		return g.Tree.Kind(name)
 	}
 	p := g.look(path.Clean(dir))
@@ -178,7 +178,7 @@ func (g *Glance) Kind(name string) walls.Kind {
 	case !p.sure:
 		return g.Tree.Kind(name)
 	case p.listed == nil || p.listed.err != nil: // it was not there, and is not to be listed
-		return walls.Nothing
+		return sandbox.Nothing
 	}
 	alike, sure := p.listed.alike(base)
 	for _, e := range alike {
@@ -189,7 +189,7 @@ func (g *Glance) Kind(name string) walls.Kind {
 	if !sure {
 		return g.Tree.Kind(name) // the directory may be one that takes them for the same
 	}
-	return walls.Nothing
+	return sandbox.Nothing
 }
 
 // look returns what is known of a directory. It is listed when there is a second question
@@ -201,7 +201,7 @@ func (g *Glance) look(dir string) *glanced {
 		return p
 	}
 	p.tried = true
-	if above := path.Dir(dir); dir != "/" && p.listed == nil && g.look(above).sure && g.Kind(dir) == walls.Nothing {
+	if above := path.Dir(dir); dir != "/" && p.listed == nil && g.look(above).sure && g.Kind(dir) == sandbox.Nothing {
 		p.sure = true
 		return p
 	}
@@ -213,10 +213,10 @@ func (g *Glance) look(dir string) *glanced {
 	return p
 }
 
-// Resolve implements walls.Files.
+// Resolve implements sandbox.Files.
 func (g *Glance) Resolve(name string) (real string, ok bool) { return follow(name, g.readlink) }
 
-// Passes implements walls.Files.
+// Passes implements sandbox.Files.
 func (g *Glance) Passes(name string) []string { return passes(name, g.readlink) }
 
 // maxName is how long a name of a directory may be: NAME_MAX of Linux.
@@ -227,7 +227,7 @@ func (g *Glance) readlink(at string) (target string, ok bool) {
 	if known, found := g.links[at]; found {
 		return known.target, known.ok
 	}
-	if dir := path.Dir(at); at != "/" && len(path.Base(at)) <= maxName && len(at) < walls.MaxPath && g.look(dir).sure && g.Kind(at) != walls.Link {
+	if dir := path.Dir(at); at != "/" && len(path.Base(at)) <= maxName && len(at) < sandbox.MaxPath && g.look(dir).sure && g.Kind(at) != sandbox.Link {
 		return "", true
 	}
 	target, ok = readlink(at)
@@ -236,7 +236,7 @@ func (g *Glance) readlink(at string) (target string, ok bool) {
 }
 
 // Made returns those of some paths that are there.
-func Made(paths []walls.Path, m *Memory) []walls.Path {
+func Made(paths []sandbox.Path, m *Memory) []sandbox.Path {
 	g := NewGlance(Tree{}, m)
-	return slices.DeleteFunc(slices.Clone(paths), func(p walls.Path) bool { return g.Kind(p.Path) == walls.Nothing })
+	return slices.DeleteFunc(slices.Clone(paths), func(p sandbox.Path) bool { return g.Kind(p.Path) == sandbox.Nothing })
 }

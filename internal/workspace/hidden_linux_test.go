@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -50,11 +50,11 @@ func asUser(t *testing.T, dir string, do func()) {
 	<-done
 }
 
-// plan makes a plan of walls for a directory, without rules.
-func plan(t *testing.T, dir string) (*walls.Plan, error) {
+// plan makes a plan of the sandbox for a directory, without rules.
+func plan(t *testing.T, dir string) (*sandbox.Plan, error) {
 	place := patterns.Place{Workspace: dir}
 	p := &permission.Policy{Place: place, SensitiveAsks: true, Deny: patterns.NewSet(place), Allow: patterns.NewSet(place)}
-	return new(walls.Planner).Make(p, nil, &walls.Machine{Settings: gitFiles}, NewGlance(Tree{Env{Place: place}}, new(Memory)))
+	return new(sandbox.Planner).Make(p, nil, &sandbox.Machine{Settings: gitFiles}, NewGlance(Tree{Env{Place: place}}, new(Memory)))
 }
 
 // TestHidden: of what an ordinary user has shut by its mode, the plan has what can be opened
@@ -110,7 +110,7 @@ func TestHidden(t *testing.T) {
 }
 
 // withheld reports whether a path is one of a list or below it.
-func withheld(list []walls.Path, name string) bool {
+func withheld(list []sandbox.Path, name string) bool {
 	for _, p := range list {
 		if name == p.Path || under(name, p.Path) {
 			return true
@@ -150,7 +150,7 @@ func TestDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Denied) != 1 || !withheld(p.Denied, path.Join(at, ".env")) || len(p.Denied[0].Path) < walls.MaxPath-2*201 {
+	if len(p.Denied) != 1 || !withheld(p.Denied, path.Join(at, ".env")) || len(p.Denied[0].Path) < sandbox.MaxPath-2*201 {
 		t.Errorf("withheld are %v", p.Denied)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 )
 
 // settledMemory has every directory settled. The test has to wait for the next time of the
@@ -128,8 +128,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func sorted(l *walls.Listing) []walls.Entry {
-	return slices.SortedFunc(slices.Values(l.Entries), func(a, b walls.Entry) int { return strings.Compare(a.Name, b.Name) })
+func sorted(l *sandbox.Listing) []sandbox.Entry {
+	return slices.SortedFunc(slices.Values(l.Entries), func(a, b sandbox.Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // TestGone: a directory that was not there, and cannot be listed, has nothing in it.
@@ -138,7 +138,7 @@ func TestGone(t *testing.T) {
 	g := NewGlance(Tree{}, new(Memory))
 	for range 3 {
 		for _, name := range []string{"", "/a", "/b", "/a/b"} {
-			if kind := g.Kind(gone + name); kind != walls.Nothing {
+			if kind := g.Kind(gone + name); kind != sandbox.Nothing {
 				t.Errorf("%s is %v", name, kind)
 			}
 			if real, ok := g.Resolve(gone + name); !ok || real != gone+name {
@@ -175,12 +175,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	slow.Test(t)
 	m := new(Memory)
 	for i := range 10 {
-		m.keep(fmt.Sprint(i), &directory{of: &walls.Listing{Entries: make([]walls.Entry, maxNames/4)}})
+		m.keep(fmt.Sprint(i), &directory{of: &sandbox.Listing{Entries: make([]sandbox.Entry, maxNames/4)}})
 	}
 	if m.names > maxNames || len(m.known) > 4 {
 		t.Errorf("%d names of %d directories", m.names, len(m.known))
 	}
-	empty := &directory{of: &walls.Listing{}}
+	empty := &directory{of: &sandbox.Listing{}}
 	for i := range 2 * maxNames {
 		m.keep(strconv.Itoa(i), empty)
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -46,7 +46,7 @@ func TestPipes(t *testing.T) {
 			tree := Tree{Env: env}
 			glance := NewGlance(tree, new(Memory))
 			for range 3 {
-				if glance.Kind(at+"/x") != walls.Nothing || glance.Kind(at) != walls.File {
+				if glance.Kind(at+"/x") != sandbox.Nothing || glance.Kind(at) != sandbox.File {
 					t.Error("something lies below a pipe")
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 )
 
 // stamp tells whether a directory is as it was: whatever changes in it changes the time of
@@ -81,19 +81,19 @@ var timed = []int64{
 }
 
 // inodeOf returns what an open directory is.
-func inodeOf(dir *os.File) (i walls.Inode) {
+func inodeOf(dir *os.File) (i sandbox.Inode) {
 	var at syscall.Stat_t
 	if syscall.Fstat(int(dir.Fd()), &at) == nil {
-		i = walls.Inode{Dev: at.Dev, Ino: at.Ino}
+		i = sandbox.Inode{Dev: at.Dev, Ino: at.Ino}
 	}
 	return i
 }
 
 // inodeAt returns what is at a path.
-func inodeAt(name string) (i walls.Inode) {
+func inodeAt(name string) (i sandbox.Inode) {
 	var at syscall.Stat_t
 	if syscall.Lstat(name, &at) == nil {
-		i = walls.Inode{Dev: at.Dev, Ino: at.Ino}
+		i = sandbox.Inode{Dev: at.Dev, Ino: at.Ino}
 	}
 	return i
 }

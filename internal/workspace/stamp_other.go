@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 )
 
 // stamp would tell whether a directory is as it was.
@@ -18,6 +18,6 @@ func (stamp) settled(time.Time) bool { return false }
 
 func (stamp) still(string) bool { return false }
 
-func inodeOf(*os.File) walls.Inode { return walls.Inode{} }
+func inodeOf(*os.File) sandbox.Inode { return sandbox.Inode{} }
 
-func inodeAt(string) walls.Inode { return walls.Inode{} }
+func inodeAt(string) sandbox.Inode { return sandbox.Inode{} }

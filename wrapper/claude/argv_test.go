@@ -345,7 +345,7 @@ func TestWithScratch(t *testing.T) {
 	if got := o.withScratch(slices.Clone(env)); !cmp.Equal([]string{"X=1", "TMPDIR=/s/tmp", "CLAUDE_ENV_FILE=/s/env"}, got) {
 		t.Error(got)
 	}
-	o.Walls = &wrapper.Walls{} // where commands inside do not see it
+	o.Sandbox = &wrapper.Sandbox{} // where commands inside do not see it
 	if got := o.withScratch(env); !cmp.Equal([]string{"X=1", "CLAUDE_CODE_TMPDIR=/s/tmp/.agent", "TMPDIR=/s/tmp/.agent", "CLAUDE_ENV_FILE=/s/env"}, got) {
 		t.Error(got)
 	}

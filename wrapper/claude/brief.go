@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/briefing"
@@ -33,7 +33,7 @@ type briefed struct {
 	session         string           // of the agent, once it has begun
 	prompt          briefing.Prompt
 	allowed, denied int             // tool uses of the prompt
-	outside         map[string]bool // the command lines of them that run outside walls
+	outside         map[string]bool // the command lines of them that run outside the sandbox
 }
 
 // brief reads what the agent is told. The agent does not run yet: what is decided here is
@@ -144,7 +144,7 @@ func (o *launch) decideTyped(ctx context.Context, use permission.ToolUse) (permi
 	if a.err != nil {
 		return a.result, a.err
 	}
-	if a.allowed && a.result.Walls == permission.Outside {
+	if a.allowed && a.result.Sandbox == permission.Outside {
 		if o.told.outside == nil {
 			o.told.outside = map[string]bool{}
 		}
@@ -158,7 +158,7 @@ func (o *launch) decideTyped(ctx context.Context, use permission.ToolUse) (permi
 
 // runLine runs a command line in the workspace, with the environment of the agent.
 func (o *launch) runLine(ctx context.Context, line string) (string, int, error) {
-	bash := findBash(o.Walls)
+	bash := findBash(o.Sandbox)
 	if bash == "" {
 		return "", 0, errors.New("there is no bash on PATH to run it")
 	}
@@ -172,7 +172,7 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 	}
 	out := &limited{most: maxOutput}
 	c := process.Command{Args: []string{bash, "-c", line}, Dir: o.Dir, Env: env, Stdout: out, Stderr: out, Limit: lineLimit}
-	res, err := o.runWalled(ctx, &c, line)
+	res, err := o.runSandboxed(ctx, &c, line)
 	switch {
 	case err != nil:
 	case res.TimedOut:
@@ -185,19 +185,19 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 	return strings.ToValidUTF8(out.text.String(), "\ufffd"), res.Exit, err
 }
 
-// runWalled runs the command of a line, inside walls if there are some, unless it was
+// runSandboxed runs the command of a line, inside the sandbox if there are some, unless it was
 // decided to run outside.
-func (o *launch) runWalled(ctx context.Context, c *process.Command, line string) (process.Result, error) {
+func (o *launch) runSandboxed(ctx context.Context, c *process.Command, line string) (process.Result, error) {
 	process.DefaultSignals()
-	if o.Walls == nil || o.told.outside[line] {
+	if o.Sandbox == nil || o.told.outside[line] {
 		return c.Run(ctx)
 	}
-	plan, err := o.Walls.Plan()
+	plan, err := o.Sandbox.Plan()
 	if err != nil {
-		return process.Result{}, fmt.Errorf("the walls cannot be planned: %w", err)
+		return process.Result{}, fmt.Errorf("the sandbox cannot be planned: %w", err)
 	}
 	held, done := kernel.Around(o.hide(plan, false), func(ctx context.Context, host, port string) error {
-		return o.Walls.Reaches(ctx, o.told.session, host, port)
+		return o.Sandbox.Reaches(ctx, o.told.session, host, port)
 	})
 	defer done()
 	return held.Run(ctx, c)

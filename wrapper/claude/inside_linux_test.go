@@ -1,6 +1,6 @@
 //go:build (amd64 || arm64) && !race
 
-// The first process inside walls fails closed under the race detector.
+// The first process inside the sandbox fails closed under the race detector.
 
 package claude
 
@@ -17,34 +17,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// insideGuard is a guard of commands that run inside walls. A machine without them is one that
+// insideGuard is a guard of commands that run inside the sandbox. A machine without them is one that
 // go test ./... has to pass on; make test with CI=true counts the skipped test as a failure.
-func insideGuard(t *testing.T, plan func() (*walls.Plan, error), change func(o *launch)) *guard {
+func insideGuard(t *testing.T, plan func() (*sandbox.Plan, error), change func(o *launch)) *guard {
 	t.Helper()
 	if err := kernel.Probe(t.Context()); err != nil {
 		t.Skip(err)
 	}
 	return newGuard(t, func(o *launch) {
-		o.Walls = &wrapper.Walls{Plan: plan, Made: func(*walls.Plan) []walls.Path { return nil }}
+		o.Sandbox = &wrapper.Sandbox{Plan: plan, Made: func(*sandbox.Plan) []sandbox.Path { return nil }}
 		change(o)
 	})
 }
 
-// TestShellsAhead: walls are built when a command is allowed, once; others in their place if
+// TestShellsAhead: the sandbox is built when a command is allowed, once; others in their place if
 // they are old; and none is left if the command does not run.
 func TestShellsAhead(t *testing.T) {
 	var plans atomic.Int32
 	scratch, work := t.TempDir(), ""
-	g := insideGuard(t, func() (*walls.Plan, error) {
+	g := insideGuard(t, func() (*sandbox.Plan, error) {
 		plans.Add(1)
-		return &walls.Plan{Writable: []walls.Path{{Path: work}}}, nil
+		return &sandbox.Plan{Writable: []sandbox.Path{{Path: work}}}, nil
 	}, func(o *launch) { o.Scratch = scratch })
 	work, g.keeps = g.work, time.Hour // however slow the machine is
 	runs := func(want int32) {
@@ -78,15 +78,15 @@ func TestShellsAhead(t *testing.T) {
 	w := built()
 	g.over("forgone")
 	if code, err := w.process.Wait(); err == nil {
-		t.Errorf("walls of a command that did not run ended with %d", code)
+		t.Errorf("sandbox of a command that did not run ended with %d", code)
 	}
 }
 
-// TestShellsInsideTold: what a command inside walls leaves in the place of the directory of
+// TestShellsInsideTold: what a command inside the sandbox leaves in the place of the directory of
 // its shell is gone before the agent CLI looks, unless it is that.
 func TestShellsInsideTold(t *testing.T) {
 	scratch := t.TempDir()
-	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{Writable: []walls.Path{{Path: scratch}}}, nil }, func(o *launch) { o.Scratch = scratch })
+	g := insideGuard(t, func() (*sandbox.Plan, error) { return &sandbox.Plan{Writable: []sandbox.Path{{Path: scratch}}}, nil }, func(o *launch) { o.Scratch = scratch })
 	g.work = filepath.Join(scratch, agentName) // in which the CLI names the file
 	told, left := filepath.Join(g.work, "claude-0000-cwd"), filepath.Join(scratch, "claude-0000-cwd")
 	for command, want := range map[string]string{"cd /usr": "/usr\n", "ln -s /etc/passwd " + left: "", "mkdir " + left: "", "rm -rf " + g.work + "; mkdir -p " + told: ""} {
@@ -109,8 +109,8 @@ func TestShellsInsideTold(t *testing.T) {
 // for themselves, but for one that runs no code: that reads the output of tasks.
 func TestShellsHidden(t *testing.T) {
 	scratch := t.TempDir()
-	g := insideGuard(t, func() (*walls.Plan, error) {
-		return &walls.Plan{Temp: []walls.Path{{Path: os.TempDir()}}, Writable: []walls.Path{{Path: scratch}}}, nil
+	g := insideGuard(t, func() (*sandbox.Plan, error) {
+		return &sandbox.Plan{Temp: []sandbox.Path{{Path: os.TempDir()}}, Writable: []sandbox.Path{{Path: scratch}}}, nil
 	}, func(o *launch) { o.Scratch = scratch })
 	g.work = filepath.Join(scratch, agentName)
 	output, socket := filepath.Join(g.work, "out"), filepath.Join(g.work, socketsName, "s")
@@ -126,7 +126,7 @@ func TestShellsHidden(t *testing.T) {
 		{"echo x >>" + output, true, false}, {"echo x >" + g.work + "/n", true, false}, {"mv " + g.work + " " + scratch + "/x", true, false}, {"mv " + g.work + " " + scratch + "/x", false, false},
 		{"ls " + g.work + "/out", true, true}, {"ls " + g.work + "/out", false, false},
 	} {
-		d := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside, OnlyReads: tt.plain}
+		d := permission.Decision{Behavior: permission.Allow, Sandbox: permission.Inside, OnlyReads: tt.plain}
 		g.allow(&permission.ToolUse{ID: "id", Tool: "Bash"}, nil, &permission.Result{Decision: d, UpdatedInput: []byte(`{"command":"` + tt.command + `"}`)})
 		if code, said := g.runs(scratch, nil, g.text(tt.command)); (code == 0) != tt.works {
 			t.Errorf("%s, plain %v: %d, %q", tt.command, tt.plain, code, said)
@@ -137,10 +137,10 @@ func TestShellsHidden(t *testing.T) {
 	}
 }
 
-// TestShellsEnd: a run ends although what builds the walls does not answer any more.
+// TestShellsEnd: a run ends although what builds the sandbox does not answer any more.
 func TestShellsEnd(t *testing.T) {
 	slow.Test(t)
-	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{}, nil }, func(*launch) {})
+	g := insideGuard(t, func() (*sandbox.Plan, error) { return &sandbox.Plan{}, nil }, func(*launch) {})
 	const command = "echo begun; sleep 1000"
 	g.allows("id", command, "", "")
 	cmd := exec.Command(g.prefix(), g.text(command))
@@ -153,7 +153,7 @@ func TestShellsEnd(t *testing.T) {
 	}
 	stopped := 0
 	for _, pid := range children(t) {
-		if line, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.HasPrefix(string(line), "agent-wrapper-walls\x00") {
+		if line, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.HasPrefix(string(line), "agent-wrapper-sandbox\x00") {
 			number, _ := strconv.Atoi(pid)
 			if err := syscall.Kill(number, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestShellsEnd(t *testing.T) {
 		}
 	}
 	if stopped != 1 {
-		t.Fatalf("%d processes build walls", stopped)
+		t.Fatalf("%d processes build a sandbox", stopped)
 	}
 	g.close() // the test fails by its time limit
 	if err := cmd.Wait(); err == nil {

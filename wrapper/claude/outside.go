@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/shelltext"
 )
 
-// A command outside walls was decided by files that commands inside can change, which an
+// A command outside the sandbox was decided by files that commands inside can change, which an
 // earlier one does in the background: what lies on PATH in the workspace, where a link leads.
 // So no code inside sees when it begins (hide), it is decided again then (anew), and finds its
 // programs where they were found.
@@ -40,21 +40,21 @@ func (s *shells) hold() error {
 
 // hide returns a plan that hides agentDir. A command that only reads sees the output of the
 // CLI's tasks, as agents do.
-func (o *launch) hide(from *walls.Plan, plain bool) *walls.Plan {
+func (o *launch) hide(from *sandbox.Plan, plain bool) *sandbox.Plan {
 	plan := *from
-	agent := walls.Path{Path: o.agentDir(), Why: "files of the agent CLI, and of what runs outside"}
+	agent := sandbox.Path{Path: o.agentDir(), Why: "files of the agent CLI, and of what runs outside"}
 	switch {
 	case agent.Path == "":
 	case plain:
 		plan.ReadOnly = append(slices.Clone(plan.ReadOnly), agent)
-		plan.Denied = append(slices.Clone(plan.Denied), walls.Path{Path: filepath.Join(agent.Path, socketsName), Why: "the agent CLI listens there"})
+		plan.Denied = append(slices.Clone(plan.Denied), sandbox.Path{Path: filepath.Join(agent.Path, socketsName), Why: "the agent CLI listens there"})
 	default:
 		plan.Empty = append(slices.Clone(plan.Empty), agent)
 	}
 	return &plan
 }
 
-// anew returns what decides a tool use again that was allowed outside walls. The error says
+// anew returns what decides a tool use again that was allowed outside the sandbox. The error says
 // what is not as it was.
 func (s *shells) anew(use *permission.ToolUse, res *permission.Result) func() (*permission.Decision, error) {
 	if s.o.Explain == nil {
@@ -74,7 +74,7 @@ func (s *shells) anew(use *permission.ToolUse, res *permission.Result) func() (*
 	}
 }
 
-// inward returns the text of a command inside walls, whose shell leaves its directory where it
+// inward returns the text of a command inside the sandbox, whose shell leaves its directory where it
 // can write.
 func (s *shells) inward(text *shelltext.Text, p *permit) (string, error) {
 	changes := &shelltext.Changes{Directory: text.Directory}
@@ -87,7 +87,7 @@ func (s *shells) inward(text *shelltext.Text, p *permit) (string, error) {
 	return text.With(changes), s.forget(p.told)
 }
 
-// outward returns the text of a command outside walls, if it is still allowed: its programs
+// outward returns the text of a command outside the sandbox, if it is still allowed: its programs
 // are those that were found, and what it starts has no temporary files among those of commands
 // inside. A line that names TMPDIR was decided with the value that it has inside: its shell
 // alone has that.
@@ -109,12 +109,12 @@ func (s *shells) outward(text *shelltext.Text, p *permit) (string, error) {
 
 // pinned returns a command by which bash does not look for programs again, "" for none.
 func (s *shells) pinned(programs []string) string {
-	if s.o.Walls.Found == nil {
+	if s.o.Sandbox.Found == nil {
 		return ""
 	}
 	var pins []string
 	for _, name := range programs {
-		if path := s.o.Walls.Found(name); path != "" {
+		if path := s.o.Sandbox.Found(name); path != "" {
 			pins = append(pins, "-p "+shelltext.Quote(path)+" "+shelltext.Quote(name))
 		}
 	}

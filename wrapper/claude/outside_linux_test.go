@@ -13,11 +13,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
-// outsideGuard is a guard of commands that run outside walls, as decide says when they begin.
+// outsideGuard is a guard of commands that run outside the sandbox, as decide says when they begin.
 func outsideGuard(t *testing.T, found func(string) string, decide func() permission.Decision) *guard {
 	t.Helper()
 	g := newGuard(t, func(o *launch) {
-		o.Scratch, o.Walls = t.TempDir(), &wrapper.Walls{Found: found}
+		o.Scratch, o.Sandbox = t.TempDir(), &wrapper.Sandbox{Found: found}
 		if decide != nil {
 			o.Explain = func(permission.ToolUse) permission.Decision { return decide() }
 		}
@@ -28,17 +28,17 @@ func outsideGuard(t *testing.T, found func(string) string, decide func() permiss
 
 func (g *guard) allowsOutside(command, dir string) {
 	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Dir: dir}, nil, &permission.Result{
-		Decision: permission.Decision{Behavior: permission.Allow, Walls: permission.Outside}, UpdatedInput: []byte(`{"command":"` + command + `"}`),
+		Decision: permission.Decision{Behavior: permission.Allow, Sandbox: permission.Outside}, UpdatedInput: []byte(`{"command":"` + command + `"}`),
 	})
 }
 
-// TestShellsOutward: a command outside walls that would not be decided again as it was does not
+// TestShellsOutward: a command outside the sandbox that would not be decided again as it was does not
 // run; one that a person has allowed does, as long as it is asked about for the same reason.
 func TestShellsOutward(t *testing.T) {
 	outside := func(b permission.Behavior, why string) permission.Decision {
-		return permission.Decision{Behavior: b, Walls: permission.Outside, Reason: why}
+		return permission.Decision{Behavior: b, Sandbox: permission.Outside, Reason: why}
 	}
-	inside := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside}
+	inside := permission.Decision{Behavior: permission.Allow, Sandbox: permission.Inside}
 	for _, tt := range []struct {
 		name     string
 		was, now permission.Decision
@@ -94,7 +94,7 @@ func TestShellsPinned(t *testing.T) {
 	}
 	real := lay("usr/tool", "real")
 	lay("w/tool", "planted")
-	decided := permission.Decision{Behavior: permission.Allow, Walls: permission.Outside, Programs: []string{"tool"}}
+	decided := permission.Decision{Behavior: permission.Allow, Sandbox: permission.Outside, Programs: []string{"tool"}}
 	g := outsideGuard(t, func(name string) string {
 		return map[string]string{"tool": real}[name]
 	}, func() permission.Decision { return decided })
@@ -117,7 +117,7 @@ func TestShellsPinned(t *testing.T) {
 // also if the line names the directory of these; nor is the file with that of its shell.
 func TestShellsTemp(t *testing.T) {
 	g := outsideGuard(t, nil, func() permission.Decision {
-		return permission.Decision{Behavior: permission.Allow, Walls: permission.Outside}
+		return permission.Decision{Behavior: permission.Allow, Sandbox: permission.Outside}
 	})
 	g.envText = "export TMPDIR=" + g.o.Scratch + "\n"
 	text := func(command string) string { return strings.TrimSpace(g.envText) + "\n: && " + g.text(command) }
@@ -196,13 +196,13 @@ func TestReplaceableAgent(t *testing.T) {
 	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	o := options(nil, byWord, &recorder{})
 	o.Dir, o.Command = t.TempDir(), []string{"/bin/true"}
-	o.Walls = &wrapper.Walls{Replaceable: func(program string) bool { return program == "/bin/true" }}
-	if _, err := drive(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a command inside walls has written: /bin/true: ") {
+	o.Sandbox = &wrapper.Sandbox{Replaceable: func(program string) bool { return program == "/bin/true" }}
+	if _, err := drive(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a command inside the sandbox has written: /bin/true: ") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestFindBash: bash is none that a command inside walls can replace.
+// TestFindBash: bash is none that a command inside the sandbox can replace.
 func TestFindBash(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	planted, real := filepath.Join(dir, "bash"), filepath.Join(other, "bash")
@@ -212,12 +212,12 @@ func TestFindBash(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", dir+":"+other)
-	below := &wrapper.Walls{Planted: func(program string) bool { return strings.HasPrefix(program, dir) }}
+	below := &wrapper.Sandbox{Planted: func(program string) bool { return strings.HasPrefix(program, dir) }}
 	if got := findBash(nil); got != planted {
-		t.Errorf("without walls: %s", got)
+		t.Errorf("without a sandbox: %s", got)
 	}
 	if got := findBash(below); got != real {
-		t.Errorf("with walls: %s", got)
+		t.Errorf("with a sandbox: %s", got)
 	}
 	t.Setenv("PATH", dir+":.")
 	if got := findBash(below); got != "" {

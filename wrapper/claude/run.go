@@ -149,8 +149,8 @@ func newRun(ctx context.Context, o *launch) (_ *run, err error) {
 			guard.close()
 		}
 	}()
-	if o.Walls != nil && guard == nil {
-		return nil, errors.New("the agent's commands cannot be held inside walls here: that takes Linux and bash")
+	if o.Sandbox != nil && guard == nil {
+		return nil, errors.New("the agent's commands cannot be held inside the sandbox here: that takes Linux and bash")
 	}
 	if err = o.brief(ctx); err != nil { // last: it may run something
 		return nil, err
@@ -198,7 +198,7 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	}
 	bash := ""
 	if o.Dialect == shell.Bash {
-		bash = findBash(o.Walls)
+		bash = findBash(o.Sandbox)
 		if bash == "" {
 			emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "there is no bash on PATH: the agent will run its commands in another shell, but they are decided as bash would read them"})
 		}
@@ -212,8 +212,8 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	if err == nil {
 		err = checkHome(env, o.Session)
 	}
-	if err == nil && o.Walls != nil && o.Walls.Replaceable != nil && o.Walls.Replaceable(own) {
-		err = fmt.Errorf("the agent CLI may be a file that a command inside walls has written: %s: install it, and its interpreter, elsewhere than in the workspace and in caches, or run it with --walls=off", own)
+	if err == nil && o.Sandbox != nil && o.Sandbox.Replaceable != nil && o.Sandbox.Replaceable(own) {
+		err = fmt.Errorf("the agent CLI may be a file that a command inside the sandbox has written: %s: install it, and its interpreter, elsewhere than in the workspace and in caches, or run it with --sandbox=off", own)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -228,9 +228,9 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	return start, guard, err
 }
 
-// findBash returns the first bash on PATH that no command inside walls can replace, "" if there
+// findBash returns the first bash on PATH that no command inside the sandbox can replace, "" if there
 // is none.
-func findBash(around *wrapper.Walls) string {
+func findBash(around *wrapper.Sandbox) string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path, err := exec.LookPath(filepath.Join(dir, "bash"))
 		if err != nil || !filepath.IsAbs(path) {

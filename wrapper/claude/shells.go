@@ -18,10 +18,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
@@ -45,15 +45,15 @@ type shells struct {
 	ctx      context.Context // ends when the run does
 	stop     context.CancelFunc
 	told     chan struct{} // there are events
-	keeps    time.Duration // walls that wait
+	keeps    time.Duration // the sandbox that wait
 
 	mu        sync.Mutex
 	events    []wrapper.Event // for the run to emit
 	session   string
-	place     *kernel.Room         // nil before a command runs inside walls
-	running   []*walls.Refusals    // of the commands inside walls
+	place     *kernel.Room         // nil before a command runs inside the sandbox
+	running   []*sandbox.Refusals  // of the commands inside the sandbox
 	hooks     []string             // the commands of managed hooks that were accepted
-	met       map[string][]string  // the walls that commands met, by tool use without a result
+	met       map[string][]string  // the sandbox that commands met, by tool use without a result
 	allowed   map[string][]*permit // by command line
 	begun     []*permit            // those that have run, whose results are not there yet
 	known     map[string]bool      // the command lines that were ever allowed
@@ -67,26 +67,26 @@ type permit struct {
 	dir      string      // in which it was decided, "" if unknown
 	at       os.FileInfo // the directory, as it was then; nil if it was none
 	later    bool        // its result may come before it has begun
-	inside   bool        // inside walls
+	inside   bool        // inside the sandbox
 	plain    bool        // it only reads
 	programs []string    // those of one that only reads
 	ahead    func() (*ahead, error)
-	again    func() (*permission.Decision, error) // decides one outside walls anew; nil without walls
+	again    func() (*permission.Decision, error) // decides one outside the sandbox anew; nil without a sandbox
 	// line is the command line, and outward why something in it cannot be done inside.
 	line, outward string
 	told          string // the file in which its shell leaves its directory; "" if that is the CLI's
 }
 
-// ahead are the walls of a command, which are built while the CLI starts its shell.
+// ahead is the sandbox of a command, which is built while the CLI starts its shell.
 type ahead struct {
-	plan    *walls.Plan // with what is hidden of our own
+	plan    *sandbox.Plan // with what is hidden of our own
 	room    *kernel.Room
 	process *kernel.Process
 }
 
 const (
 	askLimit   = 10 * time.Second // to read a question
-	aheadLimit = 2 * time.Second  // for which walls wait
+	aheadLimit = 2 * time.Second  // for which the sandbox waits
 	lateLimit  = 30 * time.Second // from the result of a tool use in the background until its command has begun
 )
 
@@ -162,7 +162,7 @@ func (s *shells) listen() error {
 // prefix is what the agent CLI starts in front of its commands.
 func (s *shells) prefix() string { return filepath.Join(s.dir, prefix.Name) }
 
-// close ends what is still answered, and the commands inside walls with it.
+// close ends what is still answered, and the commands inside the sandbox with it.
 func (s *shells) close() {
 	if s == nil {
 		return
@@ -212,7 +212,7 @@ func (s *shells) attend(conn *stream) {
 	}
 	a, p, err := s.answer(&asked)
 	if err == nil && p != nil && p.inside {
-		var plan *walls.Plan
+		var plan *sandbox.Plan
 		if a, plan, err = s.within(conn, &asked, a, p); plan != nil {
 			defer s.lookForAbsent(plan, p.id) // nobody waits for that
 		}
@@ -333,8 +333,8 @@ func (s *shells) allow(use *permission.ToolUse, at os.FileInfo, res *permission.
 	if s == nil || tool == nil || tool.Does != tools.Command {
 		return
 	}
-	if res.Walls == permission.Within && s.o.Walls == nil {
-		return // nothing allows it without walls
+	if res.Sandbox == permission.Within && s.o.Sandbox == nil {
+		return // nothing allows it without a sandbox
 	}
 	p := &permit{
 		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir, at: at,
@@ -342,10 +342,10 @@ func (s *shells) allow(use *permission.ToolUse, at os.FileInfo, res *permission.
 	}
 	switch {
 	case p.inside:
-		p.line, p.outward = p.forms[0], res.WallsWhy
+		p.line, p.outward = p.forms[0], res.SandboxWhy
 		p.ahead = sync.OnceValues(func() (*ahead, error) { return s.prepare(p) })
 		s.serving.Go(func() { _, _ = p.ahead() })
-	case s.o.Walls != nil:
+	case s.o.Sandbox != nil:
 		p.again = s.anew(use, res)
 	}
 	s.mu.Lock()
@@ -362,10 +362,10 @@ func (s *shells) allow(use *permission.ToolUse, at os.FileInfo, res *permission.
 	}
 }
 
-// inside reports whether a tool use that was allowed runs inside walls: unless it was
+// inside reports whether a tool use that was allowed runs inside the sandbox: unless it was
 // decided that it runs outside.
 func (s *shells) inside(res *permission.Result) bool {
-	return s.o.Walls != nil && res.Walls != permission.Outside
+	return s.o.Sandbox != nil && res.Sandbox != permission.Outside
 }
 
 // over takes the result of a tool use: what has not begun by then will not, unless it ran as
@@ -399,7 +399,7 @@ func (s *shells) over(id string) {
 	}
 }
 
-// forgo ends the walls of a tool use that does not run.
+// forgo ends the sandbox of a tool use that does not run.
 func (p *permit) forgo() {
 	if !p.inside {
 		return
@@ -466,15 +466,15 @@ func (s *shells) emit() {
 	}
 }
 
-// within has a command run inside walls, and returns the answer when it has ended, and the
+// within has a command run inside the sandbox, and returns the answer when it has ended, and the
 // plan if it ran. It is ended when whoever asks is.
-func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, *walls.Plan, error) {
+func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, *sandbox.Plan, error) {
 	defer p.forgo() // unless it has begun
 	defer s.look(p.told)
 	if len(conn.files) != streams {
 		return nil, nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
 	}
-	refused := &walls.Refusals{}
+	refused := &sandbox.Refusals{}
 	defer s.refusing(refused)()
 	written := outputs.Of(conn.files[1:]...)
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
@@ -491,26 +491,26 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 	s.serving.Go(func() { pass(conn, process) })
 	code, err := process.Wait()
 	if limited() && err == nil {
-		return &prefix.Answer{Ran: true, Code: code, Says: fmt.Sprintf("agent-wrapper: ended after %v: the time limit (limits.walls.timeout_seconds of the policy)\n", limit)}, w.plan, nil
+		return &prefix.Answer{Ran: true, Code: code, Says: fmt.Sprintf("agent-wrapper: ended after %v: the time limit (limits.sandbox.timeout_seconds of the policy)\n", limit)}, w.plan, nil
 	}
 	if err != nil || code == 0 {
 		return &prefix.Answer{Ran: true}, w.plan, err
 	}
-	end := &walls.End{Dir: asked.Dir, Line: p.line, Outward: p.outward, Output: written.Read(), Refused: refused.All()}
+	end := &sandbox.End{Dir: asked.Dir, Line: p.line, Outward: p.outward, Output: written.Read(), Refused: refused.All()}
 	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(w.plan, p, end)}, w.plan, nil
 }
 
-// prepare has walls built.
+// prepare has a sandbox built.
 func (s *shells) prepare(p *permit) (*ahead, error) {
-	plan, err := s.o.Walls.Plan()
+	plan, err := s.o.Sandbox.Plan()
 	if err != nil {
-		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+		return nil, fmt.Errorf("the sandbox cannot be planned: %w", err)
 	}
 	if err := s.hold(); err != nil {
 		return nil, err
 	}
 	w := &ahead{plan: s.o.hide(plan, p.plain)}
-	w.plan.Denied = append(slices.Clone(w.plan.Denied), walls.Path{Path: s.dir, Why: "agent-wrapper listens there"})
+	w.plan.Denied = append(slices.Clone(w.plan.Denied), sandbox.Path{Path: s.dir, Why: "agent-wrapper listens there"})
 	if w.room, err = s.room(); err != nil {
 		return nil, err
 	}
@@ -520,7 +520,7 @@ func (s *shells) prepare(p *permit) (*ahead, error) {
 	return w, err
 }
 
-// start starts the command of a tool use, in the walls that were built ahead unless there is
+// start starts the command of a tool use, in the sandbox that were built ahead unless there is
 // a reason to plan and build others.
 func (s *shells) start(p *permit, cmd *exec.Cmd, files [streams]*os.File) (*ahead, error) {
 	w, err := p.ahead()
@@ -537,8 +537,8 @@ func (s *shells) start(p *permit, cmd *exec.Cmd, files [streams]*os.File) (*ahea
 }
 
 // lookForAbsent warns of protected files that a command has made.
-func (s *shells) lookForAbsent(plan *walls.Plan, id string) {
-	for _, path := range s.o.Walls.Made(plan) {
+func (s *shells) lookForAbsent(plan *sandbox.Plan, id string) {
+	for _, path := range s.o.Sandbox.Made(plan) {
 		s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: id, Message: path.Made()})
 	}
 }
@@ -596,20 +596,20 @@ func (s *shells) room() (*kernel.Room, error) {
 
 // refusing has the hosts that are refused noted, until it is called back: for each command
 // that runs, since they share a proxy.
-func (s *shells) refusing(r *walls.Refusals) (over func()) {
+func (s *shells) refusing(r *sandbox.Refusals) (over func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = append(s.running, r)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.running = slices.DeleteFunc(s.running, func(other *walls.Refusals) bool { return other == r })
+		s.running = slices.DeleteFunc(s.running, func(other *sandbox.Refusals) bool { return other == r })
 	}
 }
 
 // reaches decides a connection through the proxy.
 func (s *shells) reaches(ctx context.Context, host, port string) error {
-	err := s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
+	err := s.o.Sandbox.Reaches(ctx, s.sessionID(), host, port)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.running {
@@ -618,13 +618,13 @@ func (s *shells) reaches(ctx context.Context, host, port string) error {
 	return err
 }
 
-// advice returns what is written behind the output of a command that has failed, if it met
-// a wall. The walls are kept for the record of the tool use.
-func (s *shells) advice(plan *walls.Plan, p *permit, end *walls.End) string {
-	if s.o.Walls.Meets == nil {
+// advice returns what is written behind the output of a command that has failed, if it was stopped
+// by the sandbox. The sandbox is kept for the record of the tool use.
+func (s *shells) advice(plan *sandbox.Plan, p *permit, end *sandbox.End) string {
+	if s.o.Sandbox.Meets == nil {
 		return ""
 	}
-	met, advice := s.o.Walls.Meets(plan, end)
+	met, advice := s.o.Sandbox.Meets(plan, end)
 	s.meets(p.id, met)
 	if advice == "" {
 		return ""
@@ -636,7 +636,7 @@ func (s *shells) advice(plan *walls.Plan, p *permit, end *walls.End) string {
 	return says
 }
 
-// meets notes the walls that the command of a tool use met. If that has its result already,
+// meets notes the sandbox that the command of a tool use met. If that has its result already,
 // since it went on in the background, the record has them in a note.
 func (s *shells) meets(id string, met []string) {
 	s.mu.Lock()
@@ -648,12 +648,12 @@ func (s *shells) meets(id string, met []string) {
 	if waits || len(met) == 0 || s.o.Note == nil {
 		return
 	}
-	if err := s.o.Note("walls", "a command in the background met a wall: "+strings.Join(met, ", ")); err != nil {
+	if err := s.o.Note("sandbox", "a command in the background was stopped by the sandbox: "+strings.Join(met, ", ")); err != nil {
 		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: id, Message: err.Error()})
 	}
 }
 
-// took returns the walls that the command of a tool use met, which has its result now.
+// took returns what the sandbox refused the command of a tool use, which has its result now.
 func (s *shells) took(id string) []string {
 	if s == nil {
 		return nil

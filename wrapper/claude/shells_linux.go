@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 )
 
 // program is what the agent CLI starts: the small program beside this one, which starts

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
@@ -264,9 +264,9 @@ func TestShellsTools(t *testing.T) {
 	if len(g.allowed) > 0 {
 		t.Errorf("%v", g.allowed)
 	}
-	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, nil, &permission.Result{Decision: permission.Decision{Walls: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, nil, &permission.Result{Decision: permission.Decision{Sandbox: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) > 0 {
-		t.Errorf("allowed within walls, where there are none: %v", g.allowed)
+		t.Errorf("allowed inside the sandbox, where there are none: %v", g.allowed)
 	}
 	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, nil, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) != 1 {
@@ -386,12 +386,12 @@ func TestShellsPlace(t *testing.T) {
 	}
 }
 
-// TestShellsMet: the walls that a command met are for the outcome of its tool use, or for a
+// TestShellsMet: the sandbox that a command met are for the outcome of its tool use, or for a
 // note if that has its result already.
 func TestShellsMet(t *testing.T) {
 	var notes []string
 	o := &launch{}
-	o.Walls = &wrapper.Walls{Plan: func() (*walls.Plan, error) { return &walls.Plan{}, nil }}
+	o.Sandbox = &wrapper.Sandbox{Plan: func() (*sandbox.Plan, error) { return &sandbox.Plan{}, nil }}
 	o.Note = func(name, words string) error {
 		notes = append(notes, name+": "+words)
 		return nil
@@ -413,7 +413,7 @@ func TestShellsMet(t *testing.T) {
 	g.meets("well", nil)
 	g.meets("back", nil)
 	g.meets("back", []string{"write /etc", "fetch a.example:443"})
-	if want := []string{"walls: a command in the background met a wall: write /etc, fetch a.example:443"}; !slices.Equal(notes, want) {
+	if want := []string{"sandbox: a command in the background was stopped by the sandbox: write /etc, fetch a.example:443"}; !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}
 	if got := (*shells)(nil).took("x"); got != nil {
@@ -429,16 +429,16 @@ func TestShellsAdvice(t *testing.T) {
 		{"without an end of line", "x", "advice", "\nagent-wrapper: advice\n"},
 		{"without output", "", "advice", "agent-wrapper: advice\n"},
 		{"with several lines", "", "a\nb\x1b[2J", "agent-wrapper: a<U+000A>b<U+001B>[2J\n"},
-		{"no wall", "FAIL\n", "", ""},
+		{"no refusal of the sandbox", "FAIL\n", "", ""},
 	} {
 		asked := false
 		o := &launch{}
-		o.Walls = &wrapper.Walls{Meets: func(*walls.Plan, *walls.End) ([]string, string) {
+		o.Sandbox = &wrapper.Sandbox{Meets: func(*sandbox.Plan, *sandbox.End) ([]string, string) {
 			asked = true
 			return nil, x.advice
 		}}
 		s := &shells{o: o, met: map[string][]string{}}
-		if got := s.advice(&walls.Plan{}, &permit{}, &walls.End{Line: "the line", Output: []byte(x.output)}); got != x.want || !asked {
+		if got := s.advice(&sandbox.Plan{}, &permit{}, &sandbox.End{Line: "the line", Output: []byte(x.output)}); got != x.want || !asked {
 			t.Errorf("%s: %q, asked %v", x.name, got, asked)
 		}
 	}
@@ -447,14 +447,14 @@ func TestShellsAdvice(t *testing.T) {
 // TestShellsRefuse: a host that is refused is noted for each command that runs then.
 func TestShellsRefuse(t *testing.T) {
 	o := &launch{}
-	o.Walls = &wrapper.Walls{Reaches: func(_ context.Context, _, host, _ string) error {
+	o.Sandbox = &wrapper.Sandbox{Reaches: func(_ context.Context, _, host, _ string) error {
 		if host == "good.example" {
 			return nil
 		}
 		return errors.New("no rule allows it")
 	}}
 	s := &shells{o: o}
-	var first, second walls.Refusals
+	var first, second sandbox.Refusals
 	over := s.refusing(&first)
 	if s.reaches(t.Context(), "evil.example", "443") == nil || s.reaches(t.Context(), "good.example", "443") != nil {
 		t.Error("it is not decided")

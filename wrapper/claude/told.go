@@ -9,16 +9,16 @@ import (
 )
 
 // The shell of a command writes its directory to a file, by a name that the agent CLI has
-// chosen, and the CLI reads it. With walls that lies in agentDir, where no command inside can
+// chosen, and the CLI reads it. With a sandbox that lies in agentDir, where no command inside can
 // read or write: a command inside writes to another file, in the directory for temporary
 // files, and what it has left there is read here. Otherwise one could have the CLI wait for a
 // pipe or read what it cannot, and a shell outside write where a link leads.
 
 // agentDir is the directory of the agent CLI's own temporary files, in the session's: the
-// output of its tasks, sockets, and those of what runs outside walls. Who could see there when
+// output of its tasks, sockets, and those of what runs outside the sandbox. Who could see there when
 // a command begins could change what it was decided by at that very moment.
 func (o *launch) agentDir() string {
-	if o.Scratch == "" || o.Walls == nil {
+	if o.Scratch == "" || o.Sandbox == nil {
 		return ""
 	}
 	return filepath.Join(o.Scratch, agentName)
@@ -27,7 +27,7 @@ func (o *launch) agentDir() string {
 const agentName = ".agent"
 
 // toldIn returns the name of the file in the session's directory for temporary files to which a
-// command inside walls writes in place of that of the CLI, "" if that lies elsewhere.
+// command inside the sandbox writes in place of that of the CLI, "" if that lies elsewhere.
 func (s *shells) toldIn(file string) string {
 	if dir := s.o.agentDir(); s.scratch == nil || dir == "" || filepath.Dir(file) != dir {
 		return ""
@@ -43,7 +43,7 @@ func (s *shells) forget(name string) error {
 	return s.scratch.RemoveAll(name)
 }
 
-// look gives the CLI what a command inside walls has left in the file if that is the directory
+// look gives the CLI what a command inside the sandbox has left in the file if that is the directory
 // of its shell; otherwise the CLI stays where it is.
 func (s *shells) look(name string) {
 	if name == "" {

@@ -197,7 +197,7 @@ func New(s Source) *Ask {
 	for _, text := range s.Request.Besides {
 		a.Asked = append(a.Asked, Cause{Times: 1, Reason: visible.Line(text), Held: a.Held})
 	}
-	if d.WallsWhy != "" {
+	if d.SandboxWhy != "" {
 		a.Asked = append(a.Asked, Cause{Times: 1, Reason: "if you allow it, it runs " + visible.Line(runsWhere(*d)), Held: a.Held})
 	}
 	for i := range actions {

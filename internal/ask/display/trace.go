@@ -142,7 +142,7 @@ func writeDecision(out io.Writer, d permission.Decision) {
 		fmt.Fprintf(out, " %s%s", visible.Line(d.Rule), from(d.RuleSource))
 	}
 	fmt.Fprintf(out, ": %s\nrisk: %s, tier %d\n", visible.Line(d.Reason), d.Risk.Word(), d.Tier)
-	if d.Walls != 0 {
+	if d.Sandbox != 0 {
 		fmt.Fprintf(out, "runs %s\n", visible.Line(runsWhere(d)))
 	}
 	if d.Message != "" {
@@ -153,15 +153,15 @@ func writeDecision(out io.Writer, d permission.Decision) {
 	}
 }
 
-// runsWhere says where a command line runs that is allowed in a session with walls.
+// runsWhere says where a command line runs that is allowed in a session with a sandbox.
 func runsWhere(d permission.Decision) string {
 	switch {
-	case d.Walls == permission.Outside:
-		return "outside the walls: " + d.WallsWhy
-	case d.WallsWhy != "":
-		return "inside the walls, although " + d.WallsWhy
+	case d.Sandbox == permission.Outside:
+		return "outside the sandbox: " + d.SandboxWhy
+	case d.SandboxWhy != "":
+		return "inside the sandbox, although " + d.SandboxWhy
 	}
-	return "inside the walls"
+	return "inside the sandbox"
 }
 
 // writeCover writes which rules would allow what is asked about, if there are any.

@@ -150,7 +150,7 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	}
 	defer scratch.remove()
 	task.Scratch, task.ShellEnv, task.Private = scratch.dir, scratch.env, scratch.own
-	task.Walls = e.around(scratch.dir)
+	task.Sandbox = e.around(scratch.dir)
 	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.toolEnded
 	task.Explain = func(use permission.ToolUse) permission.Decision { return e.evaluator.Explain(use, nil) }
 	task.Note = func(name, words string) error { return e.Note(task.Session, name, words) }

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -269,16 +269,16 @@ func Example_role() {
 	// automation forbidden deny
 }
 
-// Have what runs inside walls be answered with a command line that runs it there, for a
+// Have what runs inside the sandbox be answered with a command line that runs it there, for a
 // program whose shell runs what it is answered.
-func Example_walls() {
+func Example_sandbox() {
 	ctx, path := context.Background(), "/usr/local/bin/agent-wrapper"
 	build, err := exec.Command(path, "within", "--build").Output()
 	if err != nil {
 		return // it is not installed here
 	}
 	rules, err := engine.Load(engine.Options{Within: path, WithinBuild: strings.TrimSpace(string(build))})
-	if err == nil && rules.Walled() && kernel.Probe(ctx) == nil {
+	if err == nil && rules.Sandboxed() && kernel.Probe(ctx) == nil {
 		err = rules.Within()
 	}
 	if err != nil {

@@ -1,35 +1,35 @@
 package engine
 
 import (
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// around returns the walls around the commands of an agent that has a directory for
+// around returns the sandbox around the commands of an agent that has a directory for
 // temporary files, "" for none; nil if its commands run without.
-func (e *Engine) around(scratch string) *wrapper.Walls {
+func (e *Engine) around(scratch string) *wrapper.Sandbox {
 	if !e.within {
 		return nil
 	}
-	plan := func() (*walls.Plan, error) {
-		p, err := e.Walls("")
+	plan := func() (*sandbox.Plan, error) {
+		p, err := e.Sandbox("")
 		if err == nil && scratch != "" {
-			p.Writable = append(p.Writable, walls.Path{Path: scratch, Why: "temporary files of the session"})
+			p.Writable = append(p.Writable, sandbox.Path{Path: scratch, Why: "temporary files of the session"})
 		}
 		return p, err
 	}
-	meets := func(plan *walls.Plan, end *walls.End) (met []string, advice string) {
+	meets := func(plan *sandbox.Plan, end *sandbox.End) (met []string, advice string) {
 		all := e.Meets(plan, end)
 		if len(all) > 0 && e.advises() {
 			advice = all[0].Advice(false).String()
 		}
-		return walls.Names(all), advice
+		return sandbox.Names(all), advice
 	}
 	written := e.Written()
 	if scratch != "" {
 		written = append(written, scratch)
 	}
-	return &wrapper.Walls{
+	return &wrapper.Sandbox{
 		Plan: plan, Reaches: e.Reaches, Meets: meets, Made: e.Made,
 		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.programs(written).Planted,
 	}

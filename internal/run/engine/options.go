@@ -72,7 +72,7 @@ type Options struct {
 	NoAdvice bool
 
 	// Within is the path of agent-wrapper, for whoever hands command lines to the shell of
-	// another program that runs what it is told: a line that was decided to run inside walls
+	// another program that runs what it is told: a line that was decided to run inside the sandbox
 	// (Rules.Within) is allowed as one that starts Within there. "": lines stay as they are.
 	Within string
 	// WithinBuild is what agent-wrapper within --build prints there; "": it is of the same

@@ -19,21 +19,21 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// A host starts the shell for a command line itself. One that was decided to run inside
-// walls is answered with another line, by which that shell starts agent-wrapper within ID:
-// that runs the very line that was decided, inside. ID names a permit, a file in the state
-// directory, which is for one run: whoever renames it has used it up.
+// A host starts the shell for a command line itself. One that was decided to run inside the
+// sandbox is answered with another line, by which that shell starts agent-wrapper within ID: that
+// runs the very line that was decided, inside. ID names a permit, a file in the state directory,
+// which is for one run: whoever renames it has used it up.
 
-// Permit is what may run once, inside walls.
+// Permit is what may run once, inside the sandbox.
 type Permit struct {
 	V       int    `json:"v"`
 	Build   string `json:"build"` // that may use it
@@ -41,18 +41,18 @@ type Permit struct {
 	Agent   string `json:"agent,omitempty"`
 	Use     string `json:"use,omitempty"` // the id of the tool use
 
-	Line    string        `json:"line"`
-	Dialect shell.Dialect `json:"dialect"`
-	Dir     string        `json:"dir"`             // in which it was decided, "" if unknown
-	Moves   bool          `json:"moves,omitempty"` // the shell may be in another directory afterwards
-	Later   bool          `json:"later,omitempty"` // in the background
-	Plan    *walls.Plan   `json:"plan"`
-	Found   []walls.Found `json:"found,omitempty"` // of the plan
+	Line    string          `json:"line"`
+	Dialect shell.Dialect   `json:"dialect"`
+	Dir     string          `json:"dir"`             // in which it was decided, "" if unknown
+	Moves   bool            `json:"moves,omitempty"` // the shell may be in another directory afterwards
+	Later   bool            `json:"later,omitempty"` // in the background
+	Plan    *sandbox.Plan   `json:"plan"`
+	Found   []sandbox.Found `json:"found,omitempty"` // of the plan
 	// Files says which file is withheld at a path, where a command can change that.
 	Files   map[string]string `json:"files,omitempty"`
 	Until   time.Time         `json:"until"`
 	Outward string            `json:"outward,omitempty"` // why something in the line cannot be done inside
-	Advises bool              `json:"advises,omitempty"` // the agent is told of a wall that the line meets
+	Advises bool              `json:"advises,omitempty"` // the agent is told of a refusal of the sandbox that the line meets
 
 	// What the proxy decides by, if the plan has hosts.
 	Workspace string       `json:"workspace"`
@@ -75,10 +75,10 @@ const (
 
 	usedPrefix = "used-"  // of a permit that was used up
 	leftSuffix = ".left"  // of a file with the directory in which its shell was at the end
-	metSuffix  = ".met"   // of a file with the walls that it met
+	metSuffix  = ".met"   // of a file with the sandbox that it met
 	usePrefix  = "use-"   // of a file with the names of the permits of a tool use
 	provenName = "proven" // a permit was used, so the host runs what it is answered
-	stoodName  = "stood"  // walls stood where the host runs its commands
+	stoodName  = "stood"  // the sandbox stood where the host runs its commands
 	offName    = "off"    // says why no line of the session is rewritten any more
 )
 
@@ -119,7 +119,7 @@ func (p *Permits) Stop(why string) error {
 	return errors.Join(os.WriteFile(filepath.Join(p.dir, offName), []byte(why), 0o600), os.RemoveAll(filepath.Join(p.dir, provenName)))
 }
 
-// Over takes back the permits of a tool use that has run, and returns the walls that it met.
+// Over takes back the permits of a tool use that has run, and returns the sandbox that it met.
 // ignored reports that there were some, and none was used: the host ran something else.
 func (p *Permits) Over(use string) (met []string, ignored bool) {
 	names, err := os.ReadFile(p.ofUse(use))
@@ -168,17 +168,17 @@ func (p *Permits) Close() error {
 	return os.RemoveAll(p.dir)
 }
 
-// rewrite has a tool use that was allowed, and is to run inside walls, be one that runs
+// rewrite has a tool use that was allowed, and is to run inside the sandbox, be one that runs
 // there: in the place of its command line stands one that starts the agent-wrapper at the
 // path program. Any other result stays. The caller has seen to it that the host runs tool
 // uses as they are answered. With an error the result is a denial.
 func (e *Engine) rewrite(use permission.ToolUse, res *permission.Result, program string) error {
-	if res.Behavior != permission.Allow || !res.Walls.Held() {
+	if res.Behavior != permission.Allow || !res.Sandbox.Held() {
 		return nil
 	}
 	input, err := e.rewritten(&use, res, program)
 	if err != nil {
-		err = fmt.Errorf("it cannot run inside walls: %w", err)
+		err = fmt.Errorf("it cannot run inside the sandbox: %w", err)
 		*res = permission.Result{Decision: permission.Decision{Behavior: permission.Deny, Reason: err.Error(), Message: err.Error()}, By: res.By}
 		return err
 	}
@@ -186,8 +186,8 @@ func (e *Engine) rewrite(use permission.ToolUse, res *permission.Result, program
 	return nil
 }
 
-// rewritten returns the input with a command line that runs the one that was allowed inside
-// walls.
+// rewritten returns the input with a command line that runs the one that was allowed inside the
+// sandbox.
 func (e *Engine) rewritten(use *permission.ToolUse, res *permission.Result, program string) (json.RawMessage, error) {
 	var in map[string]any
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
@@ -198,7 +198,7 @@ func (e *Engine) rewritten(use *permission.ToolUse, res *permission.Result, prog
 	if err != nil {
 		return nil, err
 	}
-	p.Outward = res.WallsWhy
+	p.Outward = res.SandboxWhy
 	p.Later, _ = in["run_in_background"].(bool)
 	p.Moves = !p.Later && use.Dialect == shell.Bash && moves(line)
 	id, err := e.options.dirs().permitsOf(use.Session).put(p)
@@ -238,7 +238,7 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 	}
 	plan, err := e.plan, error(nil)
 	if plan == nil {
-		if plan, err = e.Walls(use.Dir); err != nil {
+		if plan, err = e.Sandbox(use.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -258,10 +258,10 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 }
 
 // filesOf returns the identities of what a plan withholds where a command can write.
-func filesOf(plan *walls.Plan) map[string]string {
+func filesOf(plan *sandbox.Plan) map[string]string {
 	files := map[string]string{}
 	for _, p := range slices.Concat(plan.Denied, plan.Empty, plan.ReadOnly) {
-		if slices.ContainsFunc(plan.Writable, func(w walls.Path) bool { return strings.HasPrefix(p.Path, w.Path+"/") }) {
+		if slices.ContainsFunc(plan.Writable, func(w sandbox.Path) bool { return strings.HasPrefix(p.Path, w.Path+"/") }) {
 			files[p.Path] = workspace.Identity(p.Path)
 		}
 	}
@@ -431,7 +431,7 @@ func sameDir(a, b string) bool {
 	return err == nil && errSecond == nil && os.SameFile(first, second)
 }
 
-// Stood notes that the walls of the line stood.
+// Stood notes that the sandbox of the line was built.
 func (p *Permit) Stood() error {
 	if (&Permits{p.dir}).has(stoodName) {
 		return nil
@@ -439,8 +439,8 @@ func (p *Permit) Stood() error {
 	return os.WriteFile(filepath.Join(p.dir, stoodName), nil, 0o600)
 }
 
-// Fails notes that there are no walls where the host runs its commands: no line of the
-// session is rewritten any more. If walls stood there before, they can be built there, and a
+// Fails notes that there is no sandbox where the host runs its commands: no line of the
+// session is rewritten any more. If the sandbox stood there before, they can be built there, and a
 // command may have brought it about that they now cannot be: then only this line does not run.
 func (p *Permit) Fails(why error) error {
 	if at := (&Permits{p.dir}); !at.has(stoodName) {
@@ -449,12 +449,12 @@ func (p *Permit) Fails(why error) error {
 	return nil
 }
 
-// Meets keeps the walls that the line has met, which has failed, for its record, and returns
+// Meets keeps the sandbox that the line has met, which has failed, for its record, and returns
 // what the agent is told of them, "" for nothing.
-func (p *Permit) Meets(end *walls.End) (advice string, err error) {
+func (p *Permit) Meets(end *sandbox.End) (advice string, err error) {
 	end.Dir, end.Line, end.Outward = cmp.Or(p.Dir, end.Dir), p.Line, p.Outward
-	all := walls.Meets(p.Plan, end, workspace.Tree{Env: workspace.Env{Place: patterns.Place{Workspace: p.Workspace, Roots: p.Roots}}})
-	if names := walls.Names(all); len(names) > 0 {
+	all := sandbox.Meets(p.Plan, end, workspace.Tree{Env: workspace.Env{Place: patterns.Place{Workspace: p.Workspace, Roots: p.Roots}}})
+	if names := sandbox.Names(all); len(names) > 0 {
 		err = os.WriteFile(filepath.Join(p.dir, usedPrefix+p.name+metSuffix), []byte(strings.Join(names, "\n")), 0o600)
 	}
 	if p.Advises && len(all) > 0 {

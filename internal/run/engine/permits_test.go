@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// walled returns an engine whose commands run inside walls, for a program elsewhere.
-func walled(t *testing.T, rules string) (*Engine, Dirs) {
+// sandboxed returns an engine whose commands run inside the sandbox, for a program elsewhere.
+func sandboxed(t *testing.T, rules string) (*Engine, Dirs) {
 	t.Helper()
 	dirs := Dirs{State: t.TempDir()}
 	root := tree(t, []string{"sub"}, nil)
@@ -62,14 +62,14 @@ func rewrittenLine(t *testing.T, e *Engine, use permission.ToolUse) (command, id
 	return in.Command, id
 }
 
-// TestRewrite: what was decided to run inside walls is answered with what runs it there, and
+// TestRewrite: what was decided to run inside the sandbox is answered with what runs it there, and
 // nothing else is.
 func TestRewrite(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(git push)", "Bash(ls:*)", "Bash(cd sub)", "Bash(make:*)"]`)
+	e, dirs := sandboxed(t, `allow = ["Bash(git push)", "Bash(ls:*)", "Bash(cd sub)", "Bash(make:*)"]`)
 	for line, want := range map[string]string{
 		"ls -l":           "/bin/agent-wrapper within ID",
 		"make x":          "/bin/agent-wrapper within ID",
-		"python3 -c 1":    "/bin/agent-wrapper within ID", // nothing but the walls allows it
+		"python3 -c 1":    "/bin/agent-wrapper within ID", // nothing but the sandbox allows it
 		"cd sub && ls":    `/bin/agent-wrapper within ID && cd "$(/bin/agent-wrapper within --directory ID)"`,
 		"git push":        "git push",
 		"ls; echo 'a\nb'": "/bin/agent-wrapper within ID",
@@ -102,13 +102,13 @@ func TestRewrite(t *testing.T) {
 	}
 	e.Without()
 	if got, _ := rewrittenLine(t, e, bashUse(e, "t4", "ls -l")); got != "ls -l" {
-		t.Errorf("without walls: %s", got)
+		t.Errorf("without a sandbox: %s", got)
 	}
 }
 
 // TestRewriteFails: what cannot be kept does not run.
 func TestRewriteFails(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+	e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 	if err := os.WriteFile(filepath.Join(dirs.State, permitsName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -118,23 +118,23 @@ func TestRewriteFails(t *testing.T) {
 	}
 }
 
-// TestRewriteWithoutInput: what was decided to run inside walls, and cannot be answered with
+// TestRewriteWithoutInput: what was decided to run inside the sandbox, and cannot be answered with
 // what runs it there, does not run.
 func TestRewriteWithoutInput(t *testing.T) {
-	e, _ := walled(t, `allow = ["Bash(ls:*)"]`)
-	for _, where := range []permission.Walled{permission.Inside, permission.Within} {
-		res := permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Walls: where}}
+	e, _ := sandboxed(t, `allow = ["Bash(ls:*)"]`)
+	for _, where := range []permission.Sandboxed{permission.Inside, permission.Within} {
+		res := permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Sandbox: where}}
 		if err := e.rewrite(bashUse(e, "t", "ls"), &res, "/bin/agent-wrapper"); err == nil || res.Behavior != permission.Deny {
 			t.Errorf("%s: %+v, %v", where, res, err)
 		}
 	}
 }
 
-// TestWallsFail: that walls fail where a host runs its commands counts for the session unless
+// TestSandboxFail: that the sandbox fails where a host runs its commands counts for the session unless
 // some have stood there.
-func TestWallsFail(t *testing.T) {
+func TestSandboxFail(t *testing.T) {
 	for _, stood := range []bool{false, true} {
-		e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+		e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 		for _, id := range []string{"t1", "t2"} {
 			_, name := rewrittenLine(t, e, bashUse(e, id, "ls"))
 			p, err := dirs.TakePermit(name, e.Place.Workspace)
@@ -149,14 +149,14 @@ func TestWallsFail(t *testing.T) {
 			}
 		}
 		if why, stopped := dirs.permitsOf("claude:s").Stopped(); stopped == stood {
-			t.Errorf("after walls that stood (%v): %v %s", stood, stopped, why)
+			t.Errorf("after the sandbox that stood (%v): %v %s", stood, stopped, why)
 		}
 	}
 }
 
 // TestPermitOnce: of many processes that take a permit, one gets it.
 func TestPermitOnce(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+	e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 	for i := range 20 {
 		_, id := rewrittenLine(t, e, bashUse(e, fmt.Sprint(i), "ls"))
 		var got atomic.Int32
@@ -179,7 +179,7 @@ func TestPermitOnce(t *testing.T) {
 // TestPermitRefused: everything but the one run that was decided is refused, and uses the
 // permit up.
 func TestPermitRefused(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+	e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 	other := t.TempDir()
 	changed := func(change func(p *Permit)) func(file string) {
 		return func(file string) {
@@ -250,7 +250,7 @@ func TestPermitRefused(t *testing.T) {
 // TestPermitMoved: what was planned does not count if another command has put something in the
 // place of what is withheld meanwhile.
 func TestPermitMoved(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(ls:*)"]
+	e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]
 deny = ["Edit(sub/lock)"]`)
 	at := filepath.Join(e.Place.Workspace, "sub")
 	lay := func(name, text string) {
@@ -280,7 +280,7 @@ deny = ["Edit(sub/lock)"]`)
 // TestPermitsOver: a host that has run a tool use, and used none of its permits, runs
 // something else.
 func TestPermitsOver(t *testing.T) {
-	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+	e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 	permits := dirs.permitsOf("claude:s")
 	over := func(use string) bool { _, ignored := permits.Over(use); return ignored }
 	if permits.Proven() || over("a") {
@@ -331,11 +331,11 @@ func FuzzPermit(f *testing.F) {
 	})
 }
 
-// TestPermitMeets: what a line met at a wall is told to the agent, unless it is not to be
+// TestPermitMeets: what a line met at a refusal of the sandbox is told to the agent, unless it is not to be
 // advised, and kept for the record of the tool use, once.
 func TestPermitMeets(t *testing.T) {
 	for _, advice := range []string{"on", "off"} {
-		e, dirs := walled(t, "advice = \""+advice+"\"\nallow = [\"Bash(ls:*)\"]")
+		e, dirs := sandboxed(t, "advice = \""+advice+"\"\nallow = [\"Bash(ls:*)\"]")
 		permits := dirs.permitsOf("claude:s")
 		end := func(output string) string {
 			_, id := rewrittenLine(t, e, bashUse(e, "a", "ls"))
@@ -343,7 +343,7 @@ func TestPermitMeets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told, err := p.Meets(&walls.End{Output: []byte(output)})
+			told, err := p.Meets(&sandbox.End{Output: []byte(output)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,7 +356,7 @@ func TestPermitMeets(t *testing.T) {
 			t.Errorf("another failure met %q", met)
 		}
 		told := end("touch: cannot touch '/usr/x': Read-only file system\n")
-		if got := strings.Contains(told, "read-only inside walls"); got != (advice == "on") || advice == "off" && told != "" {
+		if got := strings.Contains(told, "read-only inside the sandbox"); got != (advice == "on") || advice == "off" && told != "" {
 			t.Errorf("advice %s: %q", advice, told)
 		}
 		if met, _ := permits.Over("a"); len(met) != 1 || !strings.Contains(met[0], "/usr") {
@@ -368,7 +368,7 @@ func TestPermitMeets(t *testing.T) {
 	}
 }
 
-// TestReaches: from inside walls, an address of this machine or of a private network is
+// TestReaches: from inside the sandbox, an address of this machine or of a private network is
 // reached only by a rule that names it, and no port but that of https if no rule names it.
 func TestReaches(t *testing.T) {
 	const granular = "\n[[rules]]\naction = \"allow\"\ntools = [\"WebFetch\"]\ndomains = [\"10.0.0.6\"]\n"
@@ -376,7 +376,7 @@ func TestReaches(t *testing.T) {
 		`allow = ["WebFetch(good.example)", "WebFetch(10.0.0.5)", "WebFetch(*.corp.example)", "WebFetch(good.example:8443)", "WebFetch(*.corp.example:22)", "WebFetch(10.0.0.9:5432)"]` + granular,
 		`allow = ["WebFetch", "WebFetch(10.0.0.5)", "WebFetch(good.example:8443)", "WebFetch(*.corp.example:22)", "WebFetch(10.0.0.9:5432)"]` + granular,
 	} {
-		e, _ := walled(t, rules)
+		e, _ := sandboxed(t, rules)
 		for where, want := range map[string]bool{
 			"good.example:443": true, "a.corp.example:443": true, "10.0.0.5:443": true, "10.0.0.6:443": true,
 			"good.example:8443": true, "b.corp.example:22": true, "10.0.0.9:5432": true, "10.0.0.9:443": false, "good.example:80": false, "bad.example:8443": false, "10.0.0.5:5432": false,
@@ -395,9 +395,9 @@ func TestReaches(t *testing.T) {
 }
 
 // TestPermitFound: the plan keeps what was found at each withheld path, so that the builder
-// of the walls can compare.
+// of the sandbox can compare.
 func TestPermitFound(t *testing.T) {
-	e, dirs := walled(t, `deny = ["Read(.env)"]`)
+	e, dirs := sandboxed(t, `deny = ["Read(.env)"]`)
 	if err := os.WriteFile(filepath.Join(e.Place.Workspace, ".env"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +407,7 @@ func TestPermitFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range p.Plan.Found {
-		if string(f.Path) == filepath.Join(e.Place.Workspace, ".env") && f.Is != (walls.Inode{}) && f.In != (walls.Inode{}) {
+		if string(f.Path) == filepath.Join(e.Place.Workspace, ".env") && f.Is != (sandbox.Inode{}) && f.In != (sandbox.Inode{}) {
 			return
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkPlan makes the plan of the walls for one command after the other, in a
+// BenchmarkPlan makes the plan of the sandbox for one command after the other, in a
 // workspace of a few names and in one with the modules of a larger project.
 func BenchmarkPlan(b *testing.B) {
 	for _, size := range []int{0, 1000} {
@@ -31,12 +31,12 @@ func BenchmarkPlan(b *testing.B) {
 			}
 			// What was changed less than three seconds ago is looked at again each time.
 			for began := time.Now(); time.Since(began) < 4*time.Second; {
-				if _, err := r.Walls(dir); err != nil {
+				if _, err := r.Sandbox(dir); err != nil {
 					b.Fatal(err)
 				}
 			}
 			for b.Loop() {
-				if _, err := r.Walls(dir); err != nil {
+				if _, err := r.Sandbox(dir); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -148,22 +148,22 @@ func TestDriveTellsNoOtherPaths(t *testing.T) {
 	}
 }
 
-// TestRootIsGone: a directory of the workspace that was removed is nothing that a plan of
-// walls cannot be made without.
+// TestRootIsGone: a directory of the workspace that was removed is nothing that a plan of the
+// sandbox cannot be made without.
 func TestRootIsGone(t *testing.T) {
 	dir, gone := t.TempDir(), t.TempDir()
 	r, err := Load(Options{Dir: dir, Roots: []string{dir, gone}, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Walls(dir); err != nil {
+	if _, err := r.Sandbox(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(gone); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := r.Walls(dir); err != nil {
+		if _, err := r.Sandbox(dir); err != nil {
 			t.Error(err)
 		}
 	}
@@ -178,12 +178,12 @@ func TestPlantedRunsInside(t *testing.T) {
 	if err := e.Within(); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []permission.Walled{permission.Outside, permission.Inside} {
+	for _, want := range []permission.Sandboxed{permission.Outside, permission.Inside} {
 		v := e.Evaluator()
 		v.Recorder = e.evaluator.Recorder
 		res, err := v.CanUseTool(t.Context(), permission.ToolUse{ID: "1", Tool: "Bash", Input: []byte(`{"command":"ps aux"}`), Dir: dir})
-		if err != nil || res.Behavior != permission.Allow || res.Walls != want {
-			t.Errorf("ps: %s %s (%s), %v; want %s", res.Behavior, res.Walls, res.Reason, err, want)
+		if err != nil || res.Behavior != permission.Allow || res.Sandbox != want {
+			t.Errorf("ps: %s %s (%s), %v; want %s", res.Behavior, res.Sandbox, res.Reason, err, want)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "bin/ps"), nil, 0o755); err != nil {
 			t.Fatal(err)
@@ -232,18 +232,18 @@ func TestBeginsElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := r.Walls(dir)
+	want, err := r.Sandbox(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"", root, filepath.Join(root, "none"), elsewhere, filepath.Dir(elsewhere), filepath.Dir(dir), r.Place.Home, "/"} {
-		if got, err := r.Walls(at); err != nil || !slices.Equal(got.Writable, want.Writable) {
+		if got, err := r.Sandbox(at); err != nil || !slices.Equal(got.Writable, want.Writable) {
 			t.Errorf("from %s: %v, %v, want %v", at, got.Writable, err, want.Writable)
 		}
 	}
 }
 
-// TestStateIsKept: a command inside walls does not see what the engine keeps, where the
+// TestStateIsKept: a command inside the sandbox does not see what the engine keeps, where the
 // options say or where the environment does.
 func TestStateIsKept(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/nowhere/state")
@@ -253,7 +253,7 @@ func TestStateIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan, err := r.Walls(dir); err != nil || !slices.Contains(walls.Paths(plan.Empty), want) {
+		if plan, err := r.Sandbox(dir); err != nil || !slices.Contains(sandbox.Paths(plan.Empty), want) {
 			t.Errorf("%s can be read: %v", want, err)
 		}
 	}

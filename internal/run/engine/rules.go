@@ -8,7 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -28,10 +28,10 @@ type Rules struct {
 	Warnings []string
 
 	options  Options
-	planner  walls.Planner           // of the walls
+	planner  sandbox.Planner         // of the sandbox
 	seen     workspace.Memory        // of their plans
-	plan     *walls.Plan             // of the only command, see WithinOnce
-	within   bool                    // the session's command lines run inside walls
+	plan     *sandbox.Plan           // of the only command, see WithinOnce
+	within   bool                    // the session's command lines run inside the sandbox
 	onPath   workspace.Programs      // with within: what commands inside can write
 	planning bool                    // see Planning
 	lists    []*whitelist.List       // the whitelists that bind
@@ -279,7 +279,7 @@ func (o *Options) guarded(place patterns.Place) []string {
 }
 
 // programs are the names under which this program is installed. (docs/releases.md)
-var programs = []string{"agent-wrapper", "agent-wrapper-hook", "agent-wrapper-walls"}
+var programs = []string{"agent-wrapper", "agent-wrapper-hook", "agent-wrapper-sandbox"}
 
 // installed returns the programs that decide: the one that runs, and those beside it.
 func installed(own string, err error) []string {

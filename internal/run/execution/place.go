@@ -129,7 +129,7 @@ func (p *Place) outside(link string) (string, error) {
 // Keep writes a file that only the user can read, and returns its path.
 func (p *Place) Keep(name string, data []byte) (string, error) { return keep(p.dir, name, data) }
 
-// Show is Keep for a command inside walls, in which the place is not seen: the file lies
+// Show is Keep for a command inside the sandbox, in which the place is not seen: the file lies
 // alone in a temporary directory.
 func (p *Place) Show(name string, data []byte) (string, error) {
 	dir, err := p.outside(shownLink)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -56,8 +56,8 @@ type Result struct {
 	Status    Status     `json:"status"`
 	Failure   Failure    `json:"failure_type,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	Walls     string     `json:"walls,omitempty"`     // inside or outside, "" if there are none, or it did not come to that
-	Met       []string   `json:"met,omitempty"`       // the walls that a gate met which has failed inside, as in the record
+	Sandbox   string     `json:"sandbox,omitempty"`   // inside or outside, "" if there are none, or it did not come to that
+	Met       []string   `json:"met,omitempty"`       // the sandbox that a gate met which has failed inside, as in the record
 	Exit      *int       `json:"exit_code,omitempty"` // nil if it did not run, or is unknown
 	Took      int64      `json:"duration_ms"`
 	Artifacts []Artifact `json:"artifacts,omitempty"` // of a gate that passed
@@ -75,7 +75,7 @@ type Decider interface {
 	Explain(permission.ToolUse, *permission.Trace) permission.Decision
 }
 
-// Recorder records the outcome of a gate that was allowed, and the walls that it met.
+// Recorder records the outcome of a gate that was allowed, and what the sandbox refused it.
 type Recorder interface {
 	GateEnded(use permission.ToolUse, failed bool, exit *int, met []string) error
 }
@@ -103,10 +103,10 @@ type Runner struct {
 	Limit   time.Duration // of each gate
 	// Output returns the writer for a gate's output.
 	Output func(item, gate string) io.Writer
-	// Inside runs the command of an allowed gate inside walls, and returns which of them it
+	// Inside runs the command of an allowed gate inside the sandbox, and returns which of them it
 	// met if it has failed, the clearest first; nil: there are none, and what was decided to
 	// run inside does not run.
-	Inside func(context.Context, *Allowed, *process.Command) (process.Result, []walls.Met, error)
+	Inside func(context.Context, *Allowed, *process.Command) (process.Result, []sandbox.Met, error)
 
 	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
 }
@@ -115,7 +115,7 @@ type Runner struct {
 type Allowed struct {
 	Use     *permission.ToolUse
 	Line    string                           // which a person may have edited
-	Outward string                           // as permission.Decision.WallsWhy
+	Outward string                           // as permission.Decision.SandboxWhy
 	Say     func(format string, args ...any) // tells a person
 }
 
@@ -205,8 +205,8 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 	if line, err := lineOf(decided.UpdatedInput); err != nil {
 		res.fail(NotStarted, err.Error())
 	} else {
-		res.Command, res.Walls = line, walled(decided.Walls) // a person may have edited it
-		s.start(ctx, g, &Allowed{&use, line, decided.WallsWhy, func(format string, args ...any) {
+		res.Command, res.Sandbox = line, sandboxed(decided.Sandbox) // a person may have edited it
+		s.start(ctx, g, &Allowed{&use, line, decided.SandboxWhy, func(format string, args ...any) {
 			s.Watcher.Says(res.Item, res.Gate, fmt.Sprintf(format, args...))
 		}}, res)
 	}
@@ -253,14 +253,14 @@ func (res *Result) fail(why Failure, reason string) {
 	res.Status, res.Failure, res.Reason = Fail, why, reason
 }
 
-// Where a gate runs, if there are walls.
+// Where a gate runs, if there are the sandbox.
 const (
 	inside  = "inside"
 	outside = "outside"
 )
 
-// walled returns where a gate runs.
-func walled(decided permission.Walled) string {
+// sandboxed returns where a gate runs.
+func sandboxed(decided permission.Sandboxed) string {
 	switch {
 	case decided == 0:
 		return ""
@@ -270,14 +270,14 @@ func walled(decided permission.Walled) string {
 	return outside
 }
 
-// errNoWalls is the error for a gate that was decided to run inside walls that nobody builds.
-var errNoWalls = errors.New("it was decided to run inside walls, and there are none")
+// errNoSandbox is the error for a gate that was decided to run inside the sandbox that nobody builds.
+var errNoSandbox = errors.New("it was decided to run inside the sandbox, and there is none")
 
 // runs runs the command of a gate where it was decided to run.
-func (s *state) runs(ctx context.Context, allowed *Allowed, c *process.Command, where string) (ended process.Result, met []walls.Met, err error) {
+func (s *state) runs(ctx context.Context, allowed *Allowed, c *process.Command, where string) (ended process.Result, met []sandbox.Met, err error) {
 	switch {
 	case where == inside && s.Inside == nil:
-		err = &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
+		err = &process.NotStarted{Program: c.Args[0], Err: errNoSandbox}
 	case where == inside:
 		return s.Inside(ctx, allowed, c)
 	case s.run != nil:
@@ -299,7 +299,7 @@ func (s *state) start(ctx context.Context, g *Gate, allowed *Allowed, res *Resul
 	cmd.Stdout = s.Output(res.Item, g.Name)
 	cmd.Stderr = cmd.Stdout
 	s.Watcher.Begins(res.Item, g.Name)
-	ended, met, err := s.runs(ctx, allowed, cmd, res.Walls)
+	ended, met, err := s.runs(ctx, allowed, cmd, res.Sandbox)
 	res.ended(ctx, &ended, err, s.limitOf(cmd))
 	res.meets(met)
 	if res.Status == Pass {
@@ -333,7 +333,7 @@ func (r *Runner) limitOf(c *process.Command) string {
 	if c.Limit == r.Limit {
 		return c.Limit.String()
 	}
-	return fmt.Sprintf("%v (%s)", c.Limit, walls.TimeLimit)
+	return fmt.Sprintf("%v (%s)", c.Limit, sandbox.TimeLimit)
 }
 
 // ended translates how a program ended into a result.
@@ -361,10 +361,10 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 	}
 }
 
-// meets notes the walls that a gate met which has failed, and what to do about the first.
-func (res *Result) meets(met []walls.Met) {
+// meets notes the sandbox that a gate met which has failed, and what to do about the first.
+func (res *Result) meets(met []sandbox.Met) {
 	if res.Failure == Exited && len(met) > 0 {
-		res.Met = walls.Names(met)
+		res.Met = sandbox.Names(met)
 		res.Reason += "; " + met[0].Advice(true).String()
 	}
 }
@@ -387,10 +387,10 @@ type Preview struct {
 	Would   string  `json:"would"`
 	Failure Failure `json:"failure_type,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// Runs is the argument list of the program that would run. Walls says where, as in a
+	// Runs is the argument list of the program that would run. The sandbox says where, as in a
 	// result.
-	Runs  []string `json:"runs,omitempty"`
-	Walls string   `json:"walls,omitempty"`
+	Runs    []string `json:"runs,omitempty"`
+	Sandbox string   `json:"sandbox,omitempty"`
 }
 
 // The values of Preview.Would.
@@ -441,7 +441,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 		v.Would, v.Failure, v.Reason = WouldBlock, NotStarted, err.Error()
 		return v
 	}
-	v.Runs, v.Walls = cmd.Args, walled(d.Walls)
+	v.Runs, v.Sandbox = cmd.Args, sandboxed(d.Sandbox)
 	return v
 }
 

@@ -47,9 +47,9 @@ func BenchmarkDecisions(b *testing.B) {
 				ours.add(requests(b, h.url+"/api/decisions", secret, body, n))
 				theirs.add(requests(b, null, secret, body, n))
 			}
-			b.ReportMetric(float64(b.N)/ours.wall.Seconds(), "decisions/s")
-			b.ReportMetric(float64(b.N)/theirs.wall.Seconds(), "null/s")
-			b.ReportMetric(theirs.wall.Seconds()/ours.wall.Seconds(), "of-null")
+			b.ReportMetric(float64(b.N)/ours.refusal.Seconds(), "decisions/s")
+			b.ReportMetric(float64(b.N)/theirs.refusal.Seconds(), "null/s")
+			b.ReportMetric(theirs.refusal.Seconds()/ours.refusal.Seconds(), "of-null")
 			b.ReportMetric(float64(ours.cpu.Microseconds())/float64(b.N), "cpu-us")
 			b.ReportMetric(float64(theirs.cpu.Microseconds())/float64(b.N), "null-cpu-us")
 			b.ReportMetric(theirs.cpu.Seconds()/ours.cpu.Seconds(), "cpu-of-null")
@@ -73,9 +73,9 @@ func nullServer(b *testing.B) string {
 }
 
 // took is the time that something took, by the clock and of the processor.
-type took struct{ wall, cpu time.Duration }
+type took struct{ refusal, cpu time.Duration }
 
-func (t *took) add(more took) { t.wall, t.cpu = t.wall+more.wall, t.cpu+more.cpu }
+func (t *took) add(more took) { t.refusal, t.cpu = t.refusal+more.refusal, t.cpu+more.cpu }
 
 // processor returns the time that this process has had a processor.
 func processor(b *testing.B) time.Duration {

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/terminal"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -78,13 +78,13 @@ func (s *shell) CanUseTool(ctx context.Context, use permission.ToolUse) (permiss
 	return s.decider.CanUseTool(ctx, use)
 }
 
-// Enclose prepares the program of a command for walls.
+// Enclose prepares the program of a command for the sandbox.
 func (s *shell) Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() ([]string, error), err error) {
-	plan, err := s.Walls(use.Dir)
+	plan, err := s.Sandbox(use.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+		return nil, fmt.Errorf("the sandbox cannot be planned: %w", err)
 	}
-	plan.Writable = append(plan.Writable, walls.Path{Path: scratch, Why: "where the shell tells its directory"})
+	plan.Writable = append(plan.Writable, sandbox.Path{Path: scratch, Why: "where the shell tells its directory"})
 	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
 		return s.Reaches(ctx, use.Session, host, port)
 	})

@@ -84,7 +84,7 @@ type command struct {
 	news    chan struct{} // closed at the next change of digest, or when it is over
 	result  Result        // what the agent is told
 	over    bool          // it runs, or never will
-	inside  bool          // inside walls
+	inside  bool          // inside the sandbox
 	scratch string        // its directory for files of ours, if it runs there
 	files   *os.Root      // the open directory with files of ours, nil before it runs
 	console *console      // nil before it runs
@@ -429,7 +429,7 @@ func (s *session) allowed(c *command, res *permission.Result) {
 	if c.asks == 0 {
 		c.rec.Risk, c.rec.Reasons = res.Risk.String(), reasons(&res.Decision)
 	}
-	c.rec.Command, c.inside = in.Command, res.Walls.Held()
+	c.rec.Command, c.inside = in.Command, res.Sandbox.Held()
 	if c.asks > 0 {
 		from := c.rec.State
 		c.rec.State = store.CommandApproved
@@ -543,7 +543,7 @@ func (s *session) run(c *command, at *process.Dir) (*console, error) {
 	return openIn(enclose, []string{"bash", "--norc", "-c", "--", c.rec.Command}, at.Path(), env, s.size, s.output)
 }
 
-// ours returns the path of a file of ours for a command. One that runs inside walls has a
+// ours returns the path of a file of ours for a command. One that runs inside the sandbox has a
 // directory for them, since the others are withheld there.
 func (s *session) ours(c *command, name string) string {
 	if c.scratch != "" {
@@ -552,14 +552,14 @@ func (s *session) ours(c *command, name string) string {
 	return s.private(name)
 }
 
-// enclose returns what has a command run inside walls, nil if it runs without.
+// enclose returns what has a command run inside the sandbox, nil if it runs without.
 func (s *session) enclose(c *command) (preparer, error) {
 	if !c.inside {
 		return nil, nil
 	}
 	e, ok := s.decider.(encloser)
 	if !ok {
-		return nil, errors.New("it was decided to run inside walls, and there are none")
+		return nil, errors.New("it was decided to run inside the sandbox, and there is none")
 	}
 	use, err := s.use(c)
 	if err != nil {

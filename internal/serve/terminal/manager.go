@@ -43,13 +43,12 @@ type Decider interface {
 	Close() error
 }
 
-// encloser is a Decider that can have commands run inside walls. Without it, what was
+// encloser is a Decider that can have commands run inside the sandbox. Without it, what was
 // decided to run there does not run.
 type encloser interface {
-	// Enclose prepares the program of a command for that, which writes to the directory
-	// scratch too. over is called once it was started, or could not be: it returns when the
-	// command has ended, with what a person is told of it, or with the error if there were no
-	// walls.
+	// Enclose prepares the program of a command for that, which writes to the directory scratch
+	// too. over is called once it was started, or could not be: it returns when the command has
+	// ended, with what a person is told of it, or with the error if there were no sandbox.
 	Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() (says []string, err error), err error)
 }
 

@@ -25,11 +25,11 @@ func (s size) orUsual() size {
 
 // console is a program on a pseudo-terminal of its own.
 type console struct {
-	leader *process.Leader
-	master *os.File
-	read   chan struct{} // closed when all of its output was read
-	walls  chan walled   // says how that went; nil if no walls were wanted
-	walled               // that, after wait
+	leader    *process.Leader
+	master    *os.File
+	read      chan struct{}  // closed when all of its output was read
+	sandbox   chan sandboxed // says how that went; nil if no sandbox was wanted
+	sandboxed                // that, after wait
 }
 
 const (
@@ -52,18 +52,18 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 	return openIn(nil, args, dir, env, at, output)
 }
 
-// walled is how a program went inside walls.
-type walled struct {
+// sandboxed is how a program went inside the sandbox.
+type sandboxed struct {
 	says []string // what a person is told of it
-	err  error    // why there were no walls: it did not run
+	err  error    // why there were no sandbox: it did not run
 }
 
-// preparer changes a program right before it is started, so that it runs inside walls. over
+// preparer changes a program right before it is started, so that it runs inside the sandbox. over
 // is called when that was started, or could not be: it returns when the program has ended,
 // as that of an encloser.
 type preparer func(cmd *exec.Cmd) (over func() ([]string, error), err error)
 
-// openIn is open with a program that prepare, which may be nil, has run inside walls.
+// openIn is open with a program that prepare, which may be nil, has run inside the sandbox.
 func openIn(prepare preparer, args []string, dir string, env []string, at size, output func([]byte)) (*console, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -105,10 +105,10 @@ func (c *console) start(prepare preparer, cmd *exec.Cmd, tty *os.File) (err erro
 		_, _ = over() // there is nothing to wait for
 		return err
 	}
-	c.walls = make(chan walled, 1)
+	c.sandbox = make(chan sandboxed, 1)
 	go func() {
 		says, err := over()
-		c.walls <- walled{says, err}
+		c.sandbox <- sandboxed{says, err}
 	}()
 	return nil
 }
@@ -152,8 +152,8 @@ func (c *console) wait() int {
 	exit := c.leader.Wait()
 	<-c.read
 	c.master.Close()
-	if c.walls != nil {
-		c.walled = <-c.walls
+	if c.sandbox != nil {
+		c.sandboxed = <-c.sandbox
 	}
 	return exit
 }

@@ -22,7 +22,7 @@ func (p *program) path(r *runner) (string, error) {
 		if p.dir, p.err = os.MkdirTemp("", "agent-wrapper-test"); p.err != nil {
 			return
 		}
-		if out, err := r.output("go", "build", "-o", p.dir, "./cmd/agent-wrapper", "./cmd/agent-wrapper-walls"); err != nil {
+		if out, err := r.output("go", "build", "-o", p.dir, "./cmd/agent-wrapper", "./cmd/agent-wrapper-sandbox"); err != nil {
 			p.err = fmt.Errorf("%w: %s", err, strings.TrimSpace(out))
 		}
 	})

@@ -80,7 +80,7 @@ func (r *runner) command(name string, args ...string) *exec.Cmd {
 }
 
 // oneWay has all steps compile as release does, static and with paths trimmed: then they
-// share what is compiled. (With cgo a library also reads /proc, which walls leave out.)
+// share what is compiled. (With cgo a library also reads /proc, which the sandbox leaves out.)
 func oneWay() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }

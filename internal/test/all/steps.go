@@ -47,7 +47,7 @@ var steps = []step{
 	{"manuals", computes, manuals},
 	{"e2e", waits, e2e},
 	{"page", waits, page},
-	{"walls", waits, walls},
+	{"sandbox", waits, sandbox},
 	{"machine", waits, machine},
 	{"postgres", waits, postgres},
 	{"nvim", waits, nvim},
@@ -149,7 +149,7 @@ func (r *runner) installPostgres() {
 }
 
 // behind are the tags of the tests behind go test ./..., none of which leaves a file out.
-const behind = "e2e,nvim,oracle,mutants,manuals,postgres,serve,release,walls,machine,hosts"
+const behind = "e2e,nvim,oracle,mutants,manuals,postgres,serve,release,sandbox,machine,hosts"
 
 func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
@@ -327,12 +327,12 @@ func hooks(r *runner) {
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./internal/hook")
 }
 
-// walls tries to get out of the walls of commands, with each layer and without it, as root
+// a command tries to get out of the sandbox of commands, with each layer and without it, as root
 // and as others; it does real work inside, kills it, and shows what it costs. Where the
 // machine can build none, it is skipped.
-func walls(r *runner) {
-	if why := noWalls(); why != "" {
-		r.Skip("walls", why)
+func sandbox(r *runner) {
+	if why := noSandbox(); why != "" {
+		r.Skip("sandbox", why)
 		return
 	}
 	kills, turns := "10", "10"
@@ -341,15 +341,15 @@ func walls(r *runner) {
 	}
 	r.Verbose = true
 	r.needProgram()
-	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./internal/walls/kernel")
-	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
+	r.goTest("-count=1", "-tags", "sandbox", "-timeout", "30m", "./internal/sandbox/kernel")
+	r.goTest("-count=1", "-tags", "sandbox", "-timeout", "1h", "./internal/test/sandbox", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
 
-// machine runs the tests of internal/walls/kernel on emulated machines, of arm64 too and with an older
+// machine runs the tests of internal/sandbox/kernel on emulated machines, of arm64 too and with an older
 // kernel. It runs in the long form only: such a machine is ten times as slow.
 func machine(r *runner) {
 	if !r.long {
-		r.printf("machine: walls on emulated machines in the long form only\n")
+		r.printf("machine: the sandbox on emulated machines in the long form only\n")
 		return
 	}
 	r.Verbose = true
@@ -357,8 +357,8 @@ func machine(r *runner) {
 	r.goTest("-count=1", "-timeout", "3h", "-tags", "machine", "./internal/test/machine")
 }
 
-// noWalls returns why this machine can build no walls, "" if it can.
-func noWalls() string {
+// noSandbox returns why this machine can build no sandbox, "" if it can.
+func noSandbox() string {
 	out, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-proc", "true").CombinedOutput()
 	if err != nil {
 		return fmt.Sprintf("namespaces cannot be made: %v %s", err, strings.TrimSpace(string(out)))
@@ -404,13 +404,13 @@ func effects(r *runner) {
 	}
 }
 
-// within runs generated command lines that are allowed within walls, with real programs
+// within runs generated command lines that are allowed inside the sandbox, with real programs
 // in a disposable root, as an ordinary user and as root, and looks from outside for what
 // they did: changes, secrets that were read, packets, processes. It runs the uses of the
 // sessions that nobody should allow, and other harm, in the same way. It shows that each of
-// these is seen without walls.
+// these is seen without a sandbox.
 func within(r *runner) {
-	if why := noWalls(); why != "" {
+	if why := noSandbox(); why != "" {
 		r.Skip("within", why)
 		return
 	}

@@ -10,10 +10,10 @@
 //
 //   - check: each row under its own policy, under some common ones and under that of init,
 //     with risk on and off; rows have links and file systems of their own;
-//   - explain: each tool use in a project on disk under the policy of init, with walls and
+//   - explain: each tool use in a project on disk under the policy of init, with a sandbox and
 //     without them;
 //   - session: the recorded sessions, with their memory, and a person who answers each
-//     question: for the session, always, never, once; with walls and without.
+//     question: for the session, always, never, once; with a sandbox and without.
 //
 // A difference is looser, stricter, of other fields, or of words only. -rename names a
 // file with lines "OLD<tab>NEW": names that differ on purpose. The exit code is 1 if

@@ -29,7 +29,7 @@ var directions = []string{looser, stricter, fields, words}
 
 // wordy are the fields that hold texts for people and for the model.
 var wordy = map[string]bool{
-	"reason": true, "text": true, "message": true, "why": true, "walls_why": true, "label": true, "title": true,
+	"reason": true, "text": true, "message": true, "why": true, "sandbox_why": true, "label": true, "title": true,
 	"advice": true, "factors": true, "source": true, "say": true, "instead": true,
 }
 

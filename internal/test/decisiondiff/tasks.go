@@ -51,8 +51,8 @@ var common = []struct{ name, text string }{
 // riskless are the flags of check under which tiers answer nothing.
 var riskless = []string{"--risk", "off", "--unlisted", "ask"}
 
-// walled are the flags of decide with walls.
-var walled = []string{"--walls=on", "--applies-input"}
+// sandboxed are the flags of decide with a sandbox.
+var sandboxed = []string{"--sandbox=on", "--applies-input"}
 
 // tasks returns what is decided.
 func (o *options) tasks() ([]task, error) {
@@ -79,7 +79,7 @@ func (o *options) tasks() ([]task, error) {
 		}
 	}
 	uses := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return strings.HasPrefix(r.ID, "generated") })
-	all = append(all, o.explained("explain", uses, nil), o.explained("explain walls", uses, walled))
+	all = append(all, o.explained("explain", uses, nil), o.explained("explain sandbox", uses, sandboxed))
 	for _, flags := range [][]string{nil, riskless} {
 		name := cmp.Or(strings.Join(flags, " "), "risk on")
 		own := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.ownPolicy() })
@@ -209,7 +209,7 @@ type person struct {
 
 var people = []person{
 	{"who remembers", nil, func(q json.RawMessage, u *sessionUse) any { return client.Remember(q, u.Refused) }},
-	{"who remembers, with walls", walled, func(q json.RawMessage, u *sessionUse) any { return client.Remember(q, u.Refused) }},
+	{"who remembers, with a sandbox", sandboxed, func(q json.RawMessage, u *sessionUse) any { return client.Remember(q, u.Refused) }},
 	{"of many minds", nil, changing},
 }
 

@@ -20,27 +20,27 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 )
 
 // agentEnv marks the process in the box that decides lines and runs them.
 const agentEnv = "AGENT_WRAPPER_EFFECT_AGENT"
 
-// Agent is who decides lines in the box, and plans the walls around them. It is made when
+// Agent is who decides lines in the box, and plans the sandbox around them. It is made when
 // the tree is there, and used by the user that runs the lines.
 type Agent interface {
 	// Decide decides lines, none of which has run.
 	Decide(lines []string) ([]Verdict, error)
-	Plan() (*walls.Plan, error)
+	Plan() (*sandbox.Plan, error)
 }
 
 // Verdict is the decision on a line.
-type Verdict struct{ Behavior, Walls, Rule, Reason string }
+type Verdict struct{ Behavior, Sandbox, Rule, Reason string }
 
 // The parts that a session can be without, to show that what it checks can fail.
 const (
-	NoWalls     = "walls"
+	NoSandbox   = "sandbox"
 	NoMasks     = "masks"     // what is denied can be read
 	NoProtected = "protected" // what is read-only in the workspace can be written
 	NoTree      = "tree"      // the whole tree of files can be written
@@ -51,7 +51,7 @@ const (
 type errand struct {
 	Decide, Run []string
 	Without     string
-	Room        bool // the walls are those of a driven agent's command
+	Room        bool // the sandbox is those of a driven agent's command
 	Dir         string
 	Keep        []string
 	Timeout     time.Duration
@@ -64,7 +64,7 @@ type report struct {
 	Shown    bool   // it has a secret in it
 	Exits    []int  // of the lines that have ended
 	Mended   int    // how often the tree was
-	Plan     *walls.Plan
+	Plan     *sandbox.Plan
 	CPU      map[string]time.Duration
 	Err      string
 }
@@ -124,7 +124,7 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 		Env: os.Environ(), Stdout: out, Stderr: out, Limit: e.Timeout*time.Duration(len(e.Run)) + time.Minute, Grace: time.Millisecond,
 	}
 	run := c.Run
-	if e.Without != NoWalls {
+	if e.Without != NoSandbox {
 		plan := without(*r.Plan, e.Without)
 		run = func(ctx context.Context) (process.Result, error) { return (&kernel.Held{Plan: &plan}).Run(ctx, c) }
 		if e.Room {
@@ -138,9 +138,9 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 	return err
 }
 
-// inRoom runs a command in a room, as a driven agent does: its walls are built before it is
+// inRoom runs a command in a room, as a driven agent does: its sandbox is built before it is
 // known.
-func inRoom(plan *walls.Plan, c *process.Command) (process.Result, error) {
+func inRoom(plan *sandbox.Plan, c *process.Command) (process.Result, error) {
 	room, err := kernel.OpenRoom(func(context.Context, string, string) error { return errors.New("no host is listed") })
 	if err != nil {
 		return process.Result{}, err
@@ -206,19 +206,19 @@ chmod 0755, $dir;`
 const pristine = "/usr/local/share/pristine.tar"
 
 // without returns a plan without one of its parts.
-func without(p walls.Plan, part string) walls.Plan {
+func without(p sandbox.Plan, part string) sandbox.Plan {
 	switch part {
 	case NoMasks:
 		p.Denied, p.Empty = nil, nil
 	case NoProtected:
 		p.ReadOnly = nil
 	case NoPins:
-		p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(w walls.Path) bool {
+		p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(w sandbox.Path) bool {
 			above := func(root string) bool { return strings.HasPrefix(w.Path, root+"/") }
 			return slices.ContainsFunc(p.Workspace, above) && path.Base(w.Path) != ".git"
 		})
 	case NoTree:
-		p.Writable = append(slices.Clone(p.Writable), walls.Path{Path: "/home"}, walls.Path{Path: "/etc"}, walls.Path{Path: "/outside"})
+		p.Writable = append(slices.Clone(p.Writable), sandbox.Path{Path: "/home"}, sandbox.Path{Path: "/etc"}, sandbox.Path{Path: "/outside"})
 	}
 	return p
 }

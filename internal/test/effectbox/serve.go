@@ -78,7 +78,7 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 }
 
 // enter makes the root that of the namespace: nothing outside has a path any longer.
-// In a root made by chroot(2) there could be no walls.
+// In a root made by chroot(2) there could be no sandbox.
 func enter(root string) error {
 	if err := os.Chdir(root); err != nil {
 		return err
@@ -97,7 +97,7 @@ const rlimitNproc = 6
 // limit limits the resources of a line, and of the box itself.
 func limit() error {
 	for what, to := range map[int]uint64{
-		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 1 /* as walls want it */, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
+		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 1 /* as the sandbox want it */, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
 		rlimitNproc: 2000, // threads of that user on the whole machine
 	} {
 		if err := syscall.Setrlimit(what, &syscall.Rlimit{Cur: to, Max: to}); err != nil {

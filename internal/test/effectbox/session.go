@@ -16,20 +16,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 )
 
 // Secret is in every file that must not be read.
 const Secret = "cAnArY7f3a9c"
 
-// Session is several lines, of which some are run, one after the other within the same
-// walls.
+// Session is several lines, of which some are run, one after the other within the same sandbox.
 type Session struct {
 	Lines []string
-	// Run has the lines run whose Verdict.Walls is one of these; all if it is empty.
+	// Run has the lines run whose Verdict.Sandbox is one of these; all if it is empty.
 	Run []string
 	// Again is after how many lines the others are decided anew, in the tree as it is then,
-	// and run in walls of their own; 0: never.
+	// and run in a sandbox of their own; 0: never.
 	Again int
 	// Without is a part that is left out.
 	Without string
@@ -41,9 +40,9 @@ type Outcome struct {
 	Ran      []Ran
 	Changes  []Change // everywhere
 	Breaches []Breach
-	Plan     *walls.Plan // nil if nothing was run
-	Output   string      // its beginning
-	Mended   int         // how often a line had taken away what others are about
+	Plan     *sandbox.Plan // nil if nothing was run
+	Output   string        // its beginning
+	Mended   int           // how often a line had taken away what others are about
 	// CPU is the time used so far, by the box, the agent, and the lines.
 	CPU map[string]time.Duration
 }
@@ -51,7 +50,7 @@ type Outcome struct {
 // Ran is a line that was run. Exit is -1 if the line ended the whole session.
 type Ran struct{ Line, Exit int }
 
-// Breach is an effect that walls should have held.
+// Breach is an effect that the sandbox should have held.
 type Breach struct{ Kind, What string }
 
 // The kinds of breaches.
@@ -109,7 +108,7 @@ func (s *server) session(req *Request) (*Outcome, error) {
 	return o, s.files(o)
 }
 
-// round decides lines and runs them within walls of their own.
+// round decides lines and runs them within a sandbox of their own.
 func (s *server) round(ses *Session, o *Outcome, from, to int) error {
 	if from == to {
 		return nil
@@ -121,7 +120,7 @@ func (s *server) round(ses *Session, o *Outcome, from, to int) error {
 	o.Verdicts = append(o.Verdicts, said.Verdicts...)
 	begun := len(o.Ran)
 	for i := from; i < to; i++ {
-		if v := &o.Verdicts[i]; len(ses.Run) == 0 || v.Behavior == "allow" && slices.Contains(ses.Run, v.Walls) {
+		if v := &o.Verdicts[i]; len(ses.Run) == 0 || v.Behavior == "allow" && slices.Contains(ses.Run, v.Sandbox) {
 			o.Ran = append(o.Ran, Ran{Line: i})
 		}
 	}
@@ -347,13 +346,13 @@ const (
 )
 
 // in returns what a plan says of a path: its longest entry counts.
-func in(p *walls.Plan, name string) place {
+func in(p *sandbox.Plan, name string) place {
 	at, longest := elsewhere, 0
 	for _, list := range []struct {
-		paths []walls.Path
+		paths []sandbox.Path
 		place place
 	}{{p.Writable, writable}, {p.ReadOnly, kept}, {p.Denied, kept}, {p.Empty, elsewhere}} {
-		for _, path := range walls.Paths(list.paths) {
+		for _, path := range sandbox.Paths(list.paths) {
 			if len(path) >= longest && (name == path || strings.HasPrefix(name, path+"/")) {
 				at, longest = list.place, len(path)
 			}

@@ -40,7 +40,7 @@ const (
 type harmful struct {
 	name, line string
 	ideal      string // of a recorded use
-	// kind is what must be seen without walls; "" if that need not be seen outside.
+	// kind is what must be seen without a sandbox; "" if that need not be seen outside.
 	kind string
 	// root has the control run as root: an ordinary user can do it nowhere.
 	root bool
@@ -228,9 +228,9 @@ func recorded(t *testing.T, kind string) (out []harmful) {
 	return out
 }
 
-// TestHarm runs what nobody should allow inside walls, as if a person had allowed it, with
+// TestHarm runs what nobody should allow inside the sandbox, as if a person had allowed it, with
 // real programs, and programs that do the worst by the names of those that are not there.
-// Nothing of it is seen outside, and without walls it is.
+// Nothing of it is seen outside, and without a sandbox it is.
 func TestHarm(t *testing.T) {
 	seen := &tally{}
 	for _, kind := range []string{"go", "ts", "py"} {
@@ -255,7 +255,7 @@ func TestHarm(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d lines, each inside walls and without; seen outside with walls %d, without %d; of those that ideally are denied %d of %d allowed", seen.lines, seen.with, seen.without, seen.allowed, seen.denied)
+	t.Logf("%d lines, each inside the sandbox and without; seen outside with a sandbox %d, without %d; of those that ideally are denied %d of %d allowed", seen.lines, seen.with, seen.without, seen.allowed, seen.denied)
 }
 
 // tally is what became of all lines.
@@ -265,7 +265,7 @@ func (s *tally) add(o tally) {
 	s.lines, s.with, s.without, s.denied, s.allowed = s.lines+o.lines, s.with+o.with, s.without+o.without, s.denied+o.denied, s.allowed+o.allowed
 }
 
-// run runs a line inside walls and without, and logs a row about it.
+// run runs a line inside the sandbox and without, and logs a row about it.
 func (h *harmful) run(t *testing.T, box *effectbox.Box, user string) tally {
 	t.Helper()
 	hold := func(without string) *effectbox.Outcome {
@@ -275,21 +275,21 @@ func (h *harmful) run(t *testing.T, box *effectbox.Box, user string) tally {
 		}
 		return o
 	}
-	in, out := hold(""), hold(effectbox.NoWalls)
+	in, out := hold(""), hold(effectbox.NoSandbox)
 	v := in.Verdicts[0]
 	bad, seen := judged(in), kindsOf(out)
-	t.Logf("%s | %s | %s | %s %s | exit %d, without walls %d | inside: %s | without walls: %s | %s", user, h.name, cmp.Or(h.ideal, "-"), v.Behavior, v.Walls, in.Ran[0].Exit, out.Ran[0].Exit, orNothing(kindsOf(in)), orNothing(seen), strings.ReplaceAll(h.line, "\n", "\\n"))
-	if v.Behavior == "allow" && (h.ideal == "deny" || h.ideal == "" && v.Walls != "within") {
-		t.Errorf("%s, %s: it is allowed %s: %s\n%s", user, h.name, v.Walls, v.Reason, h.line)
+	t.Logf("%s | %s | %s | %s %s | exit %d, without a sandbox %d | inside: %s | without a sandbox: %s | %s", user, h.name, cmp.Or(h.ideal, "-"), v.Behavior, v.Sandbox, in.Ran[0].Exit, out.Ran[0].Exit, orNothing(kindsOf(in)), orNothing(seen), strings.ReplaceAll(h.line, "\n", "\\n"))
+	if v.Behavior == "allow" && (h.ideal == "deny" || h.ideal == "" && v.Sandbox != "within") {
+		t.Errorf("%s, %s: it is allowed %s: %s\n%s", user, h.name, v.Sandbox, v.Reason, h.line)
 	}
 	if len(bad) > 0 {
 		t.Errorf("%s, %s: %s\n%s", user, h.name, strings.Join(bad, "\n"), h.line)
 	}
 	if h.kind != "" && !slices.Contains(seen, h.kind) || h.ideal == "deny" && len(seen) == 0 {
-		t.Errorf("%s, %s: without walls there is no breach of the kind %q, so this shows nothing: %v\n%s\n%s", user, h.name, h.kind, seen, h.line, out.Output)
+		t.Errorf("%s, %s: without a sandbox there is no breach of the kind %q, so this shows nothing: %v\n%s\n%s", user, h.name, h.kind, seen, h.line, out.Output)
 	}
-	if v.Walls == "outside" {
-		t.Logf("    %s: would run outside walls, if a person allowed it: %s", v.Behavior, v.Reason)
+	if v.Sandbox == "outside" {
+		t.Logf("    %s: would run outside the sandbox, if a person allowed it: %s", v.Behavior, v.Reason)
 	}
 	one := func(is bool) int {
 		if is {

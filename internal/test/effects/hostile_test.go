@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
 )
 
-// newWithin returns a generator with the programs that walls let through.
+// newWithin returns a generator with the programs that the sandbox lets through.
 func newWithin(seed uint64, tree []effectbox.File) *generator {
 	g := newGenerator(seed, tree)
 	g.known, g.several, g.slow = map[string]*record{}, 6, []string{"npm", "gdb", "node", "cc", "tmux"}
@@ -294,7 +294,7 @@ func (g *generator) hostileShell() string {
 	})
 }
 
-// hides returns a line after which a plan of walls could miss something: by modes, by links to
+// hides returns a line after which a plan of the sandbox could miss something: by modes, by links to
 // what is needed, by names that are no text, by paths as long as the judge can still see.
 func (g *generator) hides() string {
 	dir := g.one("sub", "sub/deep", "secrets", "secrets/deep", "conf", "conf/secrets", ".claude", ".git", ".git/hooks", "out")

@@ -19,20 +19,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 var uses = flag.Int("uses", 1000, "hostile uses of programs that the catalogue knows, to decide")
 
-// unwalled is where lines are decided and run without walls.
-const unwalled = home + "/u"
+// unsandboxed is where lines are decided and run without a sandbox.
+const unsandboxed = home + "/u"
 
 // mark is a file that only hostile programs and values change.
 const mark = outside + "/ran"
 
-// freeAgent decides as the hook of a host does, without walls.
+// freeAgent decides as the hook of a host does, without a sandbox.
 type freeAgent struct {
 	rules *engine.Rules
 	dir   string
@@ -59,7 +59,9 @@ func (a *freeAgent) Decide(lines []string) (all []effectbox.Verdict, err error) 
 }
 
 // Plan implements effectbox.Agent. Nothing is held; the plan says what may be written.
-func (a *freeAgent) Plan() (*walls.Plan, error) { return &walls.Plan{Workspace: []string{a.dir}}, nil }
+func (a *freeAgent) Plan() (*sandbox.Plan, error) {
+	return &sandbox.Plan{Workspace: []string{a.dir}}, nil
+}
 
 // use is a program of the catalogue with the names of a subcommand.
 type use struct {
@@ -87,9 +89,9 @@ func catalogued() (all []use) {
 // hostileValues are what is given to variables, options and operands: what they run, read,
 // write or reach is seen.
 var hostileValues = []string{
-	"./x", unwalled + "/x", "sh x", "'sh x'", "./x;", "|./x", "!./x", "unixexec:path=" + unwalled + "/x", "exec:./x", "ext::./x",
+	"./x", unsandboxed + "/x", "sh x", "'sh x'", "./x;", "|./x", "!./x", "unixexec:path=" + unsandboxed + "/x", "exec:./x", "ext::./x",
 	mark, "../../../outside/ran", "/../" + mark, "./../../../outside/ran", ".env", "*.env", ".e*", "[.]env", "?env", ".envrc", "~/.ssh/id_ed25519", "../.ssh/*", "@.env", "@list", "<.env",
-	"file://" + unwalled + "/.env", "http://192.0.2.1:7001/", "HTTP://192.0.2.1:7001/", "192.0.2.1", "192.0.513", "3221225985", "0xC0000201", "0300.0.2.1", "[::ffff:192.0.2.1]", "git@192.0.2.1:x", "192.0.2.1:x", "ssh://192.0.2.1/x", "//192.0.2.1/x", "key.example.org", "key。example.org",
+	"file://" + unsandboxed + "/.env", "http://192.0.2.1:7001/", "HTTP://192.0.2.1:7001/", "192.0.2.1", "192.0.513", "3221225985", "0xC0000201", "0300.0.2.1", "[::ffff:192.0.2.1]", "git@192.0.2.1:x", "192.0.2.1:x", "ssh://192.0.2.1/x", "//192.0.2.1/x", "key.example.org", "key。example.org",
 	`"$APP_TOKEN"`, `"x${APP_TOKEN}y"`, `${APP_TOKEN:0:9}`, `"${APP_TOKEN#c}"`, `${APP_TOKEN@Q}`, "'$APP_TOKEN'",
 }
 
@@ -191,9 +193,9 @@ func (h *hostile) set(u *use) string {
 	return strings.NewReplacer("V", name, "W", value).Replace(form)
 }
 
-// TestUses decides lines in which something hostile is given to a use that the catalogue
-// knows, under no policy and under that of init, and runs those that are allowed, without
-// walls: nothing hostile runs, no file is written, no secret is shown, no packet leaves.
+// TestUses decides lines in which something hostile is given to a use that the catalogue knows,
+// under no policy and under that of init, and runs those that are allowed, without a sandbox:
+// nothing hostile runs, no file is written, no secret is shown, no packet leaves.
 func TestUses(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -227,30 +229,30 @@ func openUses(t *testing.T, text string) *effectbox.Box {
 	file := func(name, data string, mode os.FileMode) {
 		tree = append(tree, effectbox.File{Path: name, Data: []byte(data), Mode: mode})
 	}
-	dir("/home", home, home+"/.ssh", home+"/.aws", home+"/.local", home+"/.local/state", unwalled, unwalled+"/sub", outside, outside+"/d", "/tmp", "/etc", "/var", "/var/tmp")
+	dir("/home", home, home+"/.ssh", home+"/.aws", home+"/.local", home+"/.local/state", unsandboxed, unsandboxed+"/sub", outside, outside+"/d", "/tmp", "/etc", "/var", "/var/tmp")
 	file("/etc/passwd", "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n", 0)
 	file(mark, "x\n", 0)
 	file(home+"/.gitconfig", "[user]\n\tname = dev\n\temail = dev@example.com\n", 0)
 	for _, name := range useSecrets {
 		file(name, "KEY="+effectbox.Secret+"\n", 0)
 	}
-	file(unwalled+"/x", "#!/bin/sh\necho ran >> "+mark+"\n", 0o755)
-	file(unwalled+"/a.txt", "b\na\n", 0)
-	file(unwalled+"/list", ".env\n/outside/ran\n", 0)
-	file(unwalled+"/sub/d.txt", "d\n", 0)
-	file(unwalled+"/"+policy.FileName, text, 0)
+	file(unsandboxed+"/x", "#!/bin/sh\necho ran >> "+mark+"\n", 0o755)
+	file(unsandboxed+"/a.txt", "b\na\n", 0)
+	file(unsandboxed+"/list", ".env\n/outside/ran\n", 0)
+	file(unsandboxed+"/sub/d.txt", "d\n", 0)
+	file(unsandboxed+"/"+policy.FileName, text, 0)
 	for _, f := range repository(t) {
-		f.Path = unwalled + strings.TrimPrefix(f.Path, work)
+		f.Path = unsandboxed + strings.TrimPrefix(f.Path, work)
 		tree = append(tree, f)
 	}
 	return openBox(t, effectbox.Config{
-		Tree: tree, Dir: unwalled, Secrets: useSecrets, Keep: []string{"x", "a.txt", "list", "sub/d.txt"}, Timeout: 1500 * time.Millisecond,
+		Tree: tree, Dir: unsandboxed, Secrets: useSecrets, Keep: []string{"x", "a.txt", "list", "sub/d.txt"}, Timeout: 1500 * time.Millisecond,
 		Env: []string{"APP_TOKEN=" + effectbox.Secret},
 	})
 }
 
 // useSecrets are files whose names say that they hold secrets.
-var useSecrets = []string{unwalled + "/.env", unwalled + "/.envrc", unwalled + "/sub/.env", home + "/.ssh/id_ed25519", home + "/.aws/credentials", home + "/.netrc", home + "/.git-credentials"}
+var useSecrets = []string{unsandboxed + "/.env", unsandboxed + "/.envrc", unsandboxed + "/sub/.env", home + "/.ssh/id_ed25519", home + "/.aws/credentials", home + "/.netrc", home + "/.git-credentials"}
 
 // useRun is the run under one policy.
 type useRun struct {
@@ -285,7 +287,7 @@ func (e *useRun) run() {
 }
 
 func (e *useRun) session(lines []string) error {
-	o, err := e.box.Hold(&effectbox.Session{Lines: lines, Run: []string{""}, Without: effectbox.NoWalls}, nil)
+	o, err := e.box.Hold(&effectbox.Session{Lines: lines, Run: []string{""}, Without: effectbox.NoSandbox}, nil)
 	if err != nil {
 		return err
 	}
@@ -302,7 +304,7 @@ func (e *useRun) session(lines []string) error {
 		return nil
 	}
 	for _, r := range o.Ran {
-		one, err := e.box.Hold(&effectbox.Session{Lines: []string{lines[r.Line]}, Run: []string{""}, Without: effectbox.NoWalls}, nil)
+		one, err := e.box.Hold(&effectbox.Session{Lines: []string{lines[r.Line]}, Run: []string{""}, Without: effectbox.NoSandbox}, nil)
 		if err != nil {
 			return err
 		}
@@ -320,7 +322,7 @@ func (e *useRun) session(lines []string) error {
 func (e *useRun) wrong(o *effectbox.Outcome) (bad []string) {
 	for _, b := range o.Breaches {
 		what, name, _ := strings.Cut(b.What, " ")
-		if b.Kind == effectbox.Outside && (what == "time" || ownFile(name) || strings.HasPrefix(name, unwalled+"/.git/")) {
+		if b.Kind == effectbox.Outside && (what == "time" || ownFile(name) || strings.HasPrefix(name, unsandboxed+"/.git/")) {
 			continue
 		}
 		if b.Kind == effectbox.Packets || b.Kind == effectbox.Read {
@@ -354,7 +356,7 @@ func TestUsesControls(t *testing.T) {
 		"curl -m 1 http://3221225985/":   effectbox.Sent,
 		"getent hosts x.key.example.org": effectbox.Sent,
 	} {
-		o, err := box.Hold(&effectbox.Session{Lines: []string{line}, Without: effectbox.NoWalls}, nil)
+		o, err := box.Hold(&effectbox.Session{Lines: []string{line}, Without: effectbox.NoSandbox}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +364,7 @@ func TestUsesControls(t *testing.T) {
 			t.Errorf("%s: %v, no %q", line, bad, kind)
 		}
 	}
-	o, err := box.Hold(&effectbox.Session{Lines: []string{"ls; git status; curl -m 1 127.0.0.1"}, Without: effectbox.NoWalls}, nil)
+	o, err := box.Hold(&effectbox.Session{Lines: []string{"ls; git status; curl -m 1 127.0.0.1"}, Without: effectbox.NoSandbox}, nil)
 	if bad := (&useRun{}).wrong(o); err != nil || len(bad) > 0 {
 		t.Errorf("something harmless: %v, %v", bad, err)
 	}

@@ -22,15 +22,15 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/internal/walls"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 var (
-	within  = flag.Int("within", 300, "command lines that are allowed within walls to run")
+	within  = flag.Int("within", 300, "command lines that are allowed inside the sandbox to run")
 	pairs   = flag.Int("pairs", 3, "boxes for each user, in which lines run at the same time")
 	during  = flag.Duration("during", 0, "end earlier, after this time; 0: when all have run")
 	showing = flag.Bool("show", false, "show the lines that are run, with their exit codes")
@@ -40,7 +40,7 @@ var (
 type agent struct {
 	rules   *engine.Rules
 	dir     string
-	planned *walls.Plan // the last one that lines were decided by, until they run
+	planned *sandbox.Plan // the last one that lines were decided by, until they run
 }
 
 // newAgent is started in the workspace: that of generated lines, with deny rules beside
@@ -50,10 +50,10 @@ func newAgent() (effectbox.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir == unwalled {
+	if dir == unsandboxed {
 		return newFreeAgent(dir)
 	}
-	own := &policy.Spec{Walls: "require"}
+	own := &policy.Spec{Sandbox: "require"}
 	for _, text := range denied {
 		if dir == work {
 			own.Deny = append(own.Deny, policy.Item{Text: text})
@@ -70,15 +70,15 @@ func newAgent() (effectbox.Agent, error) {
 	return &agent{rules: r, dir: dir}, r.Within()
 }
 
-// Decide plans walls once, since no line has changed anything yet.
+// Decide plans the sandbox once, since no line has changed anything yet.
 func (a *agent) Decide(lines []string) ([]effectbox.Verdict, error) {
-	plan, err := a.rules.Walls(a.dir)
+	plan, err := a.rules.Sandbox(a.dir)
 	if err != nil {
 		return nil, err
 	}
 	a.planned = plan
-	a.rules.Session.Walls(&permission.Walls{
-		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)), Held: func() ([]string, error) { return plan.Held, nil },
+	a.rules.Session.Sandbox(&permission.Sandbox{
+		Writable: sandbox.Paths(slices.Concat(plan.Writable, plan.Temp)), Held: func() ([]string, error) { return plan.Held, nil },
 		Planted: func(string) bool { return false }, // nothing has run inside yet
 	})
 	v := a.rules.Evaluator()
@@ -90,7 +90,7 @@ func (a *agent) Decide(lines []string) ([]effectbox.Verdict, error) {
 			return nil, err
 		}
 		d := v.Explain(permission.ToolUse{Tool: "Bash", Input: input, Dir: a.dir}, nil)
-		all = append(all, effectbox.Verdict{Behavior: d.Behavior.String(), Walls: d.Walls.String(), Rule: d.Rule, Reason: d.Reason})
+		all = append(all, effectbox.Verdict{Behavior: d.Behavior.String(), Sandbox: d.Sandbox.String(), Rule: d.Rule, Reason: d.Reason})
 	}
 	return all, nil
 }
@@ -142,9 +142,9 @@ func (u *unchanged) Unkept(file shell.Word) bool {
 }
 
 // Plan implements effectbox.Agent.
-func (a *agent) Plan() (plan *walls.Plan, err error) {
+func (a *agent) Plan() (plan *sandbox.Plan, err error) {
 	if plan, a.planned = a.planned, nil; plan == nil { // some have run
-		plan, err = a.rules.Walls(a.dir)
+		plan, err = a.rules.Sandbox(a.dir)
 	}
 	return plan, err
 }
@@ -170,9 +170,9 @@ var fixed = []string{
 	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json",
 }
 
-// walledWorld is the world with secrets, protected files, and programs of the workspace
+// sandboxedWorld is the world with secrets, protected files, and programs of the workspace
 // that do what they should not.
-func walledWorld(t *testing.T) []effectbox.File {
+func sandboxedWorld(t *testing.T) []effectbox.File {
 	t.Helper()
 	tree := slices.DeleteFunc(world(t), func(f effectbox.File) bool {
 		return f.Path == work+"/.env" || f.Path == work+"/x" || f.Path == work+"/tool"
@@ -195,7 +195,7 @@ func walledWorld(t *testing.T) []effectbox.File {
 		add(name, "KEY="+effectbox.Secret+"\n", 0)
 	}
 	for _, cache := range []string{".cache/go-build", ".cache/pip", ".cache/ccache", ".npm/_cacache", ".npm/_logs"} {
-		add(home+"/"+cache+"/x", "x\n", 0) // who plans the walls makes them
+		add(home+"/"+cache+"/x", "x\n", 0) // who plans the sandbox makes them
 	}
 	add(work+"/lock.json", "{}\n", 0)
 	add(work+"/conf/prod.json", "{}\n", 0)
@@ -262,7 +262,7 @@ var users = []struct {
 	id   int
 }{{"an ordinary user", 0}, {"root", -1}}
 
-// TestWithin runs generated lines that are allowed since walls are around them, and some
+// TestWithin runs generated lines that are allowed since the sandbox is around them, and some
 // that are allowed inside anyway, as an ordinary user and as root. Nothing that they do
 // is seen outside.
 func TestWithin(t *testing.T) {
@@ -270,7 +270,7 @@ func TestWithin(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", *seed)
-	tree := walledWorld(t)
+	tree := sandboxedWorld(t)
 	if *oneLine != "" {
 		o, err := openWithin(t, tree, 0).Hold(&effectbox.Session{Lines: []string{*oneLine}, Run: []string{"within", "inside"}}, nil)
 		if err != nil {
@@ -279,14 +279,14 @@ func TestWithin(t *testing.T) {
 		t.Logf("%+v\n%+v\n%+v\n%v\n%s\n%v", o.Verdicts, o.Ran, o.Changes, o.Breaches, o.Output, o.CPU)
 		return
 	}
-	all := make([]*walled, *pairs*len(users))
+	all := make([]*sandboxed, *pairs*len(users))
 	var wait sync.WaitGroup
 	for i := range all {
 		user, tree := users[i%len(users)], tree
 		if i/len(users)%3 == 2 {
 			tree = noRepository(tree)
 		}
-		all[i] = &walled{t: t, user: user.name, box: openWithin(t, tree, user.id), g: newWithin(*seed+uint64(i), tree), want: (*within + i) / len(all), by: map[string]int{}, exits: map[int]int{}, cpu: map[string]time.Duration{}}
+		all[i] = &sandboxed{t: t, user: user.name, box: openWithin(t, tree, user.id), g: newWithin(*seed+uint64(i), tree), want: (*within + i) / len(all), by: map[string]int{}, exits: map[int]int{}, cpu: map[string]time.Duration{}}
 	}
 	if *within >= many {
 		for _, w := range all {
@@ -315,7 +315,7 @@ func TestWithin(t *testing.T) {
 const many = 5000
 
 // prepare has lines decided, none of which is run.
-func (w *walled) prepare() {
+func (w *sandboxed) prepare() {
 	for range many / perSession / (2 * *pairs) {
 		s, extra, used := w.next()
 		s.Run = []string{"none"}
@@ -329,7 +329,7 @@ func (w *walled) prepare() {
 }
 
 // share has all generators know what each has learnt.
-func share(all []*walled) {
+func share(all []*sandboxed) {
 	known := map[string]record{}
 	for _, w := range all {
 		for key, r := range w.g.known {
@@ -344,16 +344,16 @@ func share(all []*walled) {
 	}
 }
 
-func (w *walled) learn(used [][]string, o *effectbox.Outcome) {
+func (w *sandboxed) learn(used [][]string, o *effectbox.Outcome) {
 	for i, v := range o.Verdicts {
-		w.g.learn(used[i], v.Walls == "within")
+		w.g.learn(used[i], v.Sandbox == "within")
 	}
 }
 
 // next returns lines with the files that they are about, and the templates in them. In some
 // sessions lines of the first half hide something from the plan of the second half, and those
 // of the second look for it.
-func (w *walled) next() (s *effectbox.Session, extra []effectbox.File, used [][]string) {
+func (w *sandboxed) next() (s *effectbox.Session, extra []effectbox.File, used [][]string) {
 	s = new(effectbox.Session)
 	hides := w.g.in(6)
 	if hides || w.g.in(2) {
@@ -378,8 +378,8 @@ func (w *walled) next() (s *effectbox.Session, extra []effectbox.File, used [][]
 	return s, extra, used
 }
 
-// walled is the run of one user.
-type walled struct {
+// sandboxed is the run of one user.
+type sandboxed struct {
 	t     *testing.T
 	user  string
 	box   *effectbox.Box
@@ -395,10 +395,10 @@ type walled struct {
 }
 
 // perSession is how many lines are decided at once; those that are run, a third, share
-// walls.
+// the sandbox.
 const perSession = 192
 
-func (w *walled) run() {
+func (w *sandboxed) run() {
 	for next := 1000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
 		s, extra, used := w.next()
 		s.Run = []string{"within"}
@@ -411,12 +411,12 @@ func (w *walled) run() {
 		}
 		if w.within >= next {
 			next += 1000
-			w.t.Logf("%s: %d lines ran within walls, %d violations, %s", w.user, w.within, w.violations, time.Since(w.began).Round(time.Second))
+			w.t.Logf("%s: %d lines ran inside the sandbox, %d violations, %s", w.user, w.within, w.violations, time.Since(w.began).Round(time.Second))
 		}
 	}
 }
 
-func (w *walled) add(o *walled) {
+func (w *sandboxed) add(o *sandboxed) {
 	w.lines += o.lines
 	w.within += o.within
 	w.inside += o.inside
@@ -436,7 +436,7 @@ func (w *walled) add(o *walled) {
 	}
 }
 
-func (w *walled) session(s *effectbox.Session, extra []effectbox.File, used [][]string) error {
+func (w *sandboxed) session(s *effectbox.Session, extra []effectbox.File, used [][]string) error {
 	o, err := w.box.Hold(s, extra)
 	if err != nil {
 		return err
@@ -469,7 +469,7 @@ func (w *walled) session(s *effectbox.Session, extra []effectbox.File, used [][]
 	return nil
 }
 
-func (w *walled) fault(bad []string, line string, extra []effectbox.File) {
+func (w *sandboxed) fault(bad []string, line string, extra []effectbox.File) {
 	if w.violations++; w.violations <= 20 {
 		w.t.Errorf("%s: %s\nline: %s\nextra: %s", w.user, strings.Join(bad, "\n"), line, names(extra))
 	}
@@ -482,7 +482,7 @@ func judged(o *effectbox.Outcome) (bad []string) {
 	}
 	below := func(name, at string) bool { return name == at || strings.HasPrefix(name, at+"/") }
 	for _, c := range o.Changes {
-		if below(c.Path, work+"/.git") && !slices.Contains(walls.Paths(o.Plan.ReadOnly), work+"/.git/config") {
+		if below(c.Path, work+"/.git") && !slices.Contains(sandbox.Paths(o.Plan.ReadOnly), work+"/.git/config") {
 			continue // a repository that a line has made
 		}
 		if slices.ContainsFunc(fixed, func(at string) bool { return below(c.Path, at) }) {
@@ -492,36 +492,36 @@ func judged(o *effectbox.Outcome) (bad []string) {
 	return bad
 }
 
-func (w *walled) count(s *effectbox.Session, o *effectbox.Outcome) {
+func (w *sandboxed) count(s *effectbox.Session, o *effectbox.Outcome) {
 	w.sessions++
 	w.lines += len(s.Lines)
 	w.mended += o.Mended
 	maps.Copy(w.cpu, o.CPU)
 	for _, v := range o.Verdicts {
-		w.by[strings.TrimSpace(v.Behavior+" "+v.Walls)]++
+		w.by[strings.TrimSpace(v.Behavior+" "+v.Sandbox)]++
 	}
 	for _, r := range o.Ran {
 		w.exits[r.Exit]++
-		if o.Verdicts[r.Line].Walls == "within" {
+		if o.Verdicts[r.Line].Sandbox == "within" {
 			w.within++
 		} else {
 			w.inside++
 		}
 		if *showing {
-			w.t.Logf("%s %3d %s", o.Verdicts[r.Line].Walls, r.Exit, s.Lines[r.Line])
+			w.t.Logf("%s %3d %s", o.Verdicts[r.Line].Sandbox, r.Exit, s.Lines[r.Line])
 		}
 	}
 	if *showing {
 		for i, v := range o.Verdicts {
 			if v.Behavior != "allow" {
-				w.t.Logf("%s %s: %s <= %s", v.Behavior, v.Walls, s.Lines[i], v.Reason)
+				w.t.Logf("%s %s: %s <= %s", v.Behavior, v.Sandbox, s.Lines[i], v.Reason)
 			}
 		}
 	}
 	w.changed += len(o.Changes)
 }
 
-func (w *walled) report() {
+func (w *sandboxed) report() {
 	var by []string
 	for name, n := range w.by {
 		by = append(by, fmt.Sprintf("%s %d", name, n))
@@ -529,7 +529,7 @@ func (w *walled) report() {
 	sort.Strings(by)
 	ran := w.within + w.inside
 	w.t.Logf("%s: lines %d (%s)", w.user, w.lines, strings.Join(by, ", "))
-	w.t.Logf("%s: ran within walls %d, inside %d, in %d sessions; exit 0 %d, timed out %d, ended the session %d, took away what others are about %d; paths changed %d; violations %d, of which %d need several lines; took %s",
+	w.t.Logf("%s: ran inside the sandbox %d, inside %d, in %d sessions; exit 0 %d, timed out %d, ended the session %d, took away what others are about %d; paths changed %d; violations %d, of which %d need several lines; took %s",
 		w.user, w.within, w.inside, w.sessions, w.exits[0], w.exits[124]+w.exits[137], w.exits[-1], w.mended, w.changed, w.violations, w.together, time.Since(w.began).Round(time.Second))
 	w.t.Logf("%s: %.1f lines ran in a second; processor time %v", w.user, float64(ran)/time.Since(w.began).Seconds(), w.cpu)
 	if w.exits[0]*5 < ran || w.changed == 0 {
@@ -537,7 +537,7 @@ func (w *walled) report() {
 	}
 }
 
-// control is a line that does what walls hold, with what must be seen without a part of
+// control is a line that does what the sandbox holds, with what must be seen without a part of
 // them. Some only one of the users can do.
 type control struct{ name, line, without, kind, only string }
 
@@ -549,11 +549,11 @@ var controls = []control{
 	{"a time outside", `python3 -c "import os; os.utime('/'+'outside/f',(1,1))"`, effectbox.NoTree, effectbox.Outside, ""},
 	{"a name outside", `node -e "require('fs').mkdirSync('/out'+'side/new')"`, effectbox.NoTree, effectbox.Outside, ""},
 	{"a name outside, and gone again", `python3 -c "import os; os.mkdir('/out'+'side/new'); os.rmdir('/out'+'side/new')"`, effectbox.NoTree, effectbox.Outside, ""},
-	{"another name for a file outside", `python3 -c "import os; os.link('../h'+'.txt','n1')"`, effectbox.NoWalls, effectbox.Outside, ""},
-	{"a name in no directory of the tree", `python3 -c "open('/us'+'r/local/bin/n','w')"`, effectbox.NoWalls, effectbox.Outside, "root"},
-	{"a script", "bash evil.sh", effectbox.NoWalls, effectbox.Outside, ""},
-	{"make", "make", effectbox.NoWalls, effectbox.Outside, ""},
-	{"a temporary file", `python3 -c "open('/'+'tmp/n','w')"`, effectbox.NoWalls, effectbox.Outside, ""},
+	{"another name for a file outside", `python3 -c "import os; os.link('../h'+'.txt','n1')"`, effectbox.NoSandbox, effectbox.Outside, ""},
+	{"a name in no directory of the tree", `python3 -c "open('/us'+'r/local/bin/n','w')"`, effectbox.NoSandbox, effectbox.Outside, "root"},
+	{"a script", "bash evil.sh", effectbox.NoSandbox, effectbox.Outside, ""},
+	{"make", "make", effectbox.NoSandbox, effectbox.Outside, ""},
+	{"a temporary file", `python3 -c "open('/'+'tmp/n','w')"`, effectbox.NoSandbox, effectbox.Outside, ""},
 	{"a hook", `python3 -c "open('.g'+'it/hooks/pre-commit','w')"`, effectbox.NoProtected, effectbox.Protected, ""},
 	{"the policy", `python3 -c "open('agent'+'-wrapper.toml','a').write('x')"`, effectbox.NoProtected, effectbox.Protected, ""},
 	{"a secret", `python3 -c "open('.e'+'nv').read()"`, effectbox.NoMasks, effectbox.Read, ""},
@@ -563,30 +563,30 @@ var controls = []control{
 	{"a secret, encoded in a file", `f=.e; base64 ${f}nv >out/b; python3 -c "open('out/c','w').write(open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown, ""},
 	{"a secret, in the name of a file", `python3 -c "open('out/'+open('.e'+'nv').read().strip(),'w')"`, effectbox.NoMasks, effectbox.Shown, ""},
 	{"a secret of the home", `perl -e 'open F, $ENV{HOME}."/.s"."sh/id_ed25519"; print <F>'`, effectbox.NoMasks, effectbox.Read, ""},
-	{"a program that acts as root", "/opt/cat " + ofRoot, effectbox.NoWalls, effectbox.Read, "an ordinary user"},
-	{"a service", `python3 -c "import socket; socket.create_connection(('127.0.0.1',7001)).recv(9)"`, effectbox.NoWalls, effectbox.Reached, ""},
-	{"a socket", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('/srv/serv'+'ice.sock')"`, effectbox.NoWalls, effectbox.Reached, ""},
-	{"a socket without a path", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0service')"`, effectbox.NoWalls, effectbox.Reached, ""},
-	{"a packet", `python3 -c "import socket; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b'x',('198.51.100.7',53))"`, effectbox.NoWalls, effectbox.Packets, ""},
-	{"a name of a host", `python3 -c "import socket; socket.gethostbyname('key.example.org')"`, effectbox.NoWalls, effectbox.Packets, ""},
-	{"a process", `python3 -c "import subprocess; subprocess.Popen(['sleep','50'],start_new_session=True)"`, effectbox.NoWalls, effectbox.Left, ""},
-	{"shared memory", "ipcmk -M 10", effectbox.NoWalls, effectbox.System, ""},
-	{"a mount", "mount -t tmpfs x /log", effectbox.NoWalls, effectbox.System, "root"},
-	{"the name of the host", "hostname n$RANDOM", effectbox.NoWalls, effectbox.System, "root"},
+	{"a program that acts as root", "/opt/cat " + ofRoot, effectbox.NoSandbox, effectbox.Read, "an ordinary user"},
+	{"a service", `python3 -c "import socket; socket.create_connection(('127.0.0.1',7001)).recv(9)"`, effectbox.NoSandbox, effectbox.Reached, ""},
+	{"a socket", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('/srv/serv'+'ice.sock')"`, effectbox.NoSandbox, effectbox.Reached, ""},
+	{"a socket without a path", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0service')"`, effectbox.NoSandbox, effectbox.Reached, ""},
+	{"a packet", `python3 -c "import socket; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b'x',('198.51.100.7',53))"`, effectbox.NoSandbox, effectbox.Packets, ""},
+	{"a name of a host", `python3 -c "import socket; socket.gethostbyname('key.example.org')"`, effectbox.NoSandbox, effectbox.Packets, ""},
+	{"a process", `python3 -c "import subprocess; subprocess.Popen(['sleep','50'],start_new_session=True)"`, effectbox.NoSandbox, effectbox.Left, ""},
+	{"shared memory", "ipcmk -M 10", effectbox.NoSandbox, effectbox.System, ""},
+	{"a mount", "mount -t tmpfs x /log", effectbox.NoSandbox, effectbox.System, "root"},
+	{"the name of the host", "hostname n$RANDOM", effectbox.NoSandbox, effectbox.System, "root"},
 }
 
-// sequels are pairs of lines of which the first prepares what the second does, in walls
+// sequels are pairs of lines of which the first prepares what the second does, in the sandbox
 // that are planned anew.
 var sequels = []control{
 	{"a secret, when the directory of a rule was moved", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00cat n1/secrets/*", effectbox.NoPins, effectbox.Read, ""},
 	{"a file that a rule protects, made anew", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00" + `python3 -c "import os; os.mkdir('con'+'f'); open('con'+'f/prod.json','w').write('x')"`, effectbox.NoPins, effectbox.Protected, ""},
-	{"a file outside, by a .git that names a directory", `python3 -c "open('.g'+'it','w').write('gitdir: /out'+'side')"` + "\x00" + `python3 -c "open('/out'+'side/f','w').write('x')"`, effectbox.NoWalls, effectbox.Outside, ""},
+	{"a file outside, by a .git that names a directory", `python3 -c "open('.g'+'it','w').write('gitdir: /out'+'side')"` + "\x00" + `python3 -c "open('/out'+'side/f','w').write('x')"`, effectbox.NoSandbox, effectbox.Outside, ""},
 }
 
 // TestWithinControls shows that each check of TestWithin can fail: what each of these
-// lines does is seen without walls, or without the part that holds it, and not otherwise.
+// lines does is seen without a sandbox, or without the part that holds it, and not otherwise.
 func TestWithinControls(t *testing.T) {
-	tree := walledWorld(t)
+	tree := sandboxedWorld(t)
 	allowed, ran := 0, 0
 	for _, user := range users {
 		box := openWithin(t, tree, user.id)
@@ -609,14 +609,14 @@ func TestWithinControls(t *testing.T) {
 			t.Run(user.name+"/"+c.name, func(t *testing.T) { c.run(t, box, user.id) })
 		}
 	}
-	t.Logf("%d lines, %d of them allowed within walls", ran, allowed)
+	t.Logf("%d lines, %d of them allowed inside the sandbox", ran, allowed)
 	if ran > 9 && allowed*2 < ran {
 		t.Error("too few are lines that TestWithin would run")
 	}
 }
 
 // run shows that a control is seen without what holds it, and not with it; alone, and for
-// an ordinary user after other lines. It reports whether the line is allowed within walls.
+// an ordinary user after other lines. It reports whether the line is allowed inside the sandbox.
 func (c *control) run(t *testing.T, box *effectbox.Box, user int) bool {
 	hold := func(without string, lines ...string) *effectbox.Outcome {
 		first, second, two := strings.Cut(lines[len(lines)-1], "\x00")
@@ -640,5 +640,5 @@ func (c *control) run(t *testing.T, box *effectbox.Box, user int) bool {
 			t.Errorf("without %s there is no breach of the kind %q, so the check shows nothing: %+v\n%s\n%s", c.without, c.kind, o.Breaches, c.line, o.Output)
 		}
 	}
-	return o.Verdicts[0].Behavior == "allow" && o.Verdicts[0].Walls == "within"
+	return o.Verdicts[0].Behavior == "allow" && o.Verdicts[0].Sandbox == "within"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # boot.sh ARCH SUITE DIR starts an emulated machine with the kernel and the programs of a
-# release of Debian (arm64 bookworm: Linux 6.1), and runs the tests of internal/walls/kernel there, as
+# release of Debian (arm64 bookworm: Linux 6.1), and runs the tests of internal/sandbox/kernel there, as
 # root. Packages and images are kept in DIR; nothing of the system is changed. It shows what
 # the tests print, and fails unless all of them pass.
 set -eu
@@ -57,8 +57,8 @@ done
 
 mkdir -p "$dir/root/tests"
 cp "$here/second" "$dir/root/tests/second"
-(cd "$here/../../.." && for pkg in internal/walls/kernel internal/walls/kernel/inside; do
-	CGO_ENABLED=0 GOARCH=$arch go test -tags walls -c -o "$dir/root/tests/$(basename $pkg).test" ./$pkg
+(cd "$here/../../.." && for pkg in internal/sandbox/kernel internal/sandbox/kernel/inside; do
+	CGO_ENABLED=0 GOARCH=$arch go test -tags sandbox -c -o "$dir/root/tests/$(basename $pkg).test" ./$pkg
 done)
 rm -f "$dir/disk"
 truncate -s 1G "$dir/disk"

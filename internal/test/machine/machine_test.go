@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMachine: what internal/walls/kernel tests passes on a machine of the other architecture too,
+// TestMachine: what internal/sandbox/kernel tests passes on a machine of the other architecture too,
 // and with an older kernel than this one may have. The machine is emulated.
 func TestMachine(t *testing.T) {
 	for _, m := range []struct{ arch, suite string }{

@@ -6,10 +6,10 @@
 //	go run ./internal/test/sessions
 //	go run ./internal/test/sessions -causes    # and what is asked about needlessly, by cause
 //	go run ./internal/test/sessions -uses      # each use with its decision
-//	go run ./internal/test/sessions -walls     # with walls around the commands
+//	go run ./internal/test/sessions -sandbox     # with a sandbox around the commands
 //	go run ./internal/test/sessions -attacks   # the attacks of the corpora that run
 //	go run ./internal/test/sessions -real      # recorded sessions of real agents, through decide
-//	go run ./internal/test/sessions -real -run -decide "--walls=on --applies-input"
+//	go run ./internal/test/sessions -real -run -decide "--sandbox=on --applies-input"
 //
 // The person who is asked says "for this session" where that can be said, with
 // the second rung of the ladder if there is one, so that a question which an
@@ -34,13 +34,13 @@ func main() {
 	projects := flag.String("projects", "internal/test/sessions/testdata", "the `directory` with the projects, one txtar file each")
 	causes := flag.Bool("causes", false, "list what is asked about needlessly, by cause")
 	uses := flag.Bool("uses", false, "list every use with its decision")
-	flag.BoolVar(&walled, "walls", false, "decide with walls around the commands")
+	flag.BoolVar(&sandboxed, "sandbox", false, "decide with a sandbox around the commands")
 	hostile := flag.Bool("attacks", false, "list the rows of bypass.jsonl and redteam.jsonl that the policy of init lets run, and nothing else")
 	recorded := flag.Bool("real", false, "drive the sessions of -sessions through decide --stdio, and nothing else")
 	sessions := flag.String("sessions", "testdata/cases/real-sessions.jsonl", "the `file` of -real")
 	r := &real{}
 	flag.StringVar(&r.program, "program", "", "the `program` of -real (default: built from this tree)")
-	flag.BoolVar(&r.runs, "run", false, "with -real, write what is written and run what is answered for walls, and count a refused start as a question")
+	flag.BoolVar(&r.runs, "run", false, "with -real, write what is written and run what is answered for the sandbox, and count a refused start as a question")
 	flags := flag.String("decide", "", "with -real, further `flags` of decide")
 	show := flag.Int("show", 0, "with -real, list the `number` of most frequent causes")
 	flag.Parse()
@@ -64,8 +64,8 @@ func main() {
 	fmt.Print(text)
 }
 
-// walled is set if the commands of the sessions run inside walls.
-var walled bool
+// sandboxed is set if the commands of the sessions run inside the sandbox.
+var sandboxed bool
 
 // report measures in projects below dir and returns what the flags ask for.
 func report(cases, projects, dir string, hostile, causes, uses bool) (string, error) {

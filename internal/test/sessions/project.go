@@ -131,7 +131,7 @@ func (p *project) open(person permission.Approver) (*engine.Engine, error) {
 		return nil, err
 	}
 	e.Session.Scratch(filepath.Join(p.temp, "private"), p.temp)
-	if walled {
+	if sandboxed {
 		err = e.Within()
 	}
 	return e, err

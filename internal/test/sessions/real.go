@@ -53,13 +53,13 @@ type real struct {
 	program  string
 	projects string   // the directory of the archives
 	flags    []string // of decide
-	runs     bool     // make the files that are written, and run what is answered with a line for the walls
+	runs     bool     // make the files that are written, and run what is answered with a line for the sandbox
 
 	asked, total map[string]int
 	perSession   map[string][]bool // whether each use interrupted
 	causes       map[string]*realCause
 	letGo        []string // what the person refused, and is allowed unasked
-	ran          int      // lines inside walls
+	ran          int      // lines inside the sandbox
 }
 
 // realCause is what several questions have in common: the kind, and how their reasons begin.
@@ -161,7 +161,7 @@ func (r *real) count(kind realKind, p *client.Project, u recordedUse, use client
 	return nil
 }
 
-// notStarted is the exit code of a command whose walls could not be built.
+// notStarted is the exit code of a command whose sandbox could not be built.
 const notStarted = 126
 
 // run makes the file that a use writes, or runs the line that is to be run in place of

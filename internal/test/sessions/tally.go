@@ -215,8 +215,8 @@ func line(o *outcome) string {
 		text = o.Command
 	}
 	said := visible.Line(o.said.Reason)
-	if o.said.Walls == permission.Outside {
-		said += "; outside: " + visible.Line(o.said.WallsWhy)
+	if o.said.Sandbox == permission.Outside {
+		said += "; outside: " + visible.Line(o.said.SandboxWhy)
 	}
 	return fmt.Sprintf("%-8s %s %d: ideal %s, %s: %s %s [%s %s]", o.project, o.Session, o.N, o.Ideal, o.fated(), o.Tool, visible.Line(text), o.said.Layer, said)
 }

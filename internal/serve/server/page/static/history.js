@@ -44,7 +44,7 @@ export function asked(e) {
   if (e.kind === 'outcome') {
     const exit = e.exit === undefined ? '' : `exit code ${e.exit}`;
     const took = e.took_ms === undefined ? '' : `${e.took_ms} ms`;
-    const met = e.met ? `met a wall: ${e.met.join(', ')}` : '';
+    const met = e.met ? `was stopped by the sandbox: ${e.met.join(', ')}` : '';
     return [exit, took, e.of ? `of line ${e.of}` : '', met, e.reason].filter(Boolean).join(' · ');
   }
   if (e.kind === 'note') return `${e.note}: ${e.reason || ''}`;

@@ -1,0 +1,19 @@
+// Command agent-wrapper-sandbox is what is started for every command of an agent: in front of
+// it (package wrapper/claude/prefix), and as the first process inside the sandbox (package
+// internal/sandbox/kernel/inside). Both take over before main. agent-wrapper is that too; but a program
+// of its own starts in a third of the time. agent-wrapper uses it if it lies beside it and is
+// of the same build.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	_ "github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel/inside"
+	_ "github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "agent-wrapper-sandbox: agent-wrapper starts this program for commands inside the sandbox: run agent-wrapper exec --sandbox -- COMMAND")
+	os.Exit(2)
+}
