@@ -1,4 +1,4 @@
-package engine_test
+package agentwrapper_test
 
 import (
 	"go/format"
@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/audit"
-	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
@@ -50,11 +49,7 @@ func TestDocsProgram(t *testing.T) {
 		t.Errorf("docs/sdks.md shows another output: %s", diff)
 	}
 	t.Chdir(dir)
-	head, err := engine.UserDirs().Head("decisions.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := audit.Verify("decisions.jsonl", head, "")
+	report, err := agentwrapper.VerifyAuditLog("decisions.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +91,7 @@ func TestDocsExamples(t *testing.T) {
 	}
 	page := page(t)
 	for _, m := range regexp.MustCompile(`(?m)^func (Example\w*)\(`).FindAllStringSubmatch(string(examples), -1) {
-		if !strings.Contains(page, "[`"+m[1]+"`](./example_test.go)") {
+		if !strings.Contains(page, "[`"+m[1]+"`](../example_test.go)") {
 			t.Errorf("docs/sdks.md does not link %s", m[1])
 		}
 	}
@@ -104,7 +99,7 @@ func TestDocsExamples(t *testing.T) {
 
 func page(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile("../../../docs/sdks.md")
+	data, err := os.ReadFile("docs/sdks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package agentwrapper_test
 
 import (
 	"context"
@@ -11,10 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper"
 	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
-	"github.com/agent-wrapper/agent-wrapper/internal/policy"
-	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -22,8 +20,8 @@ import (
 )
 
 // rules parses a policy, such as one that is part of the program.
-func rules(text string) *policy.Spec {
-	spec, err := policy.Parse([]byte(text), "my rules")
+func rules(text string) *agentwrapper.Policy {
+	spec, err := agentwrapper.ParsePolicy([]byte(text), "my rules")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,7 +29,7 @@ func rules(text string) *policy.Spec {
 }
 
 // command returns the tool use for a command line in the workspace.
-func command(e *engine.Engine, line string) permission.ToolUse {
+func command(e *agentwrapper.Engine, line string) permission.ToolUse {
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
 		log.Fatal(err)
@@ -41,7 +39,7 @@ func command(e *engine.Engine, line string) permission.ToolUse {
 
 // Decide tool uses, here of an agent with the tool Bash.
 func Example() {
-	e, err := engine.Open(engine.Options{
+	e, err := agentwrapper.Open(agentwrapper.Options{
 		Isolated: true, NoRecord: true, // an example leaves no traces
 		Settings: rules(`allow = ["Bash(go test:*)"]
 deny = ["Bash(rm:*)"]`),
@@ -64,7 +62,7 @@ deny = ["Bash(rm:*)"]`),
 
 // A tool of the program's own: the policy says what the fields of its input mean.
 func Example_customTool() {
-	e, err := engine.Open(engine.Options{
+	e, err := agentwrapper.Open(agentwrapper.Options{
 		Isolated: true, NoRecord: true,
 		Settings: rules(`allow = ["run_shell", "Bash(go test:*)"]
 deny = ["Bash(rm:*)"]
@@ -103,7 +101,7 @@ func (careful) Approve(_ context.Context, ask permission.Request) (permission.An
 
 // An approver answers what the rules leave to a person.
 func Example_approver() {
-	e, err := engine.Open(engine.Options{
+	e, err := agentwrapper.Open(agentwrapper.Options{
 		Isolated: true, NoRecord: true, Approver: careful{},
 		Settings: rules(`ask = ["Bash(git push:*)"]`),
 	})
@@ -125,7 +123,7 @@ func Example_approver() {
 
 // Session rules hold from the next decision on, for the agent and its subagents.
 func Example_session() {
-	e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true})
+	e, err := agentwrapper.Open(agentwrapper.Options{Isolated: true, NoRecord: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -141,7 +139,7 @@ func Example_session() {
 }
 
 // Test a policy from Go as agent-wrapper test does.
-func ExampleCases() {
+func ExampleTestPolicies() {
 	dir, err := os.MkdirTemp("", "policy-")
 	if err != nil {
 		log.Fatal(err)
@@ -155,7 +153,7 @@ func ExampleCases() {
 			log.Fatal(err)
 		}
 	}
-	report, err := policy.RunTests(dir, policy.TestOptions{Evaluator: engine.Cases})
+	report, err := agentwrapper.TestPolicies(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -178,7 +176,7 @@ func ExampleEngine_Drive() {
 	if err := script.Lay(dir); err != nil {
 		log.Fatal(err)
 	}
-	e, err := engine.Open(engine.Options{Dir: dir, Isolated: true, NoRecord: true})
+	e, err := agentwrapper.Open(agentwrapper.Options{Dir: dir, Isolated: true, NoRecord: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -203,7 +201,7 @@ func ExampleEngine_Drive() {
 
 // Make the terms of an approval that people elsewhere give.
 func ExampleRules_Demands() {
-	r, err := engine.Load(engine.Options{Isolated: true, Settings: rules(`ask = ["Bash(git push:*)"]
+	r, err := agentwrapper.Load(agentwrapper.Options{Isolated: true, Settings: rules(`ask = ["Bash(git push:*)"]
 [approvals]
 timeout_seconds = 600
 quorum.moderate = 2`)})
@@ -222,7 +220,7 @@ quorum.moderate = 2`)})
 
 // Remember what a person has approved beyond the session: exactly that, for 30 days.
 func ExampleRules_Recall() {
-	e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true})
+	e, err := agentwrapper.Open(agentwrapper.Options{Isolated: true, NoRecord: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -248,7 +246,7 @@ func ExampleRules_Recall() {
 // Decide for an agent of a role, as a server does by the agent's credential.
 func Example_role() {
 	for _, role := range []string{"chat", "automation"} {
-		e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true, Settings: &policy.Spec{Profile: "terminal", Role: role}})
+		e, err := agentwrapper.Open(agentwrapper.Options{Isolated: true, NoRecord: true, Settings: &agentwrapper.Policy{Profile: "terminal", Role: role}})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -277,8 +275,8 @@ func Example_sandbox() {
 	if err != nil {
 		return // it is not installed here
 	}
-	rules, err := engine.Load(engine.Options{Within: path, WithinBuild: strings.TrimSpace(string(build))})
-	if err == nil && rules.Sandboxed() && kernel.Probe(ctx) == nil {
+	rules, err := agentwrapper.Load(agentwrapper.Options{Within: path, WithinBuild: strings.TrimSpace(string(build))})
+	if err == nil && rules.Sandboxed() && agentwrapper.ProbeSandbox(ctx) == nil {
 		err = rules.Within()
 	}
 	if err != nil {
