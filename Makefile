@@ -3,11 +3,11 @@
 # make proof   the long forms; their raw output goes to docs/proof/
 # make bench   benchmarks of the evaluator and its parts
 # make release the archives of a release, in dist/ (go run ./internal/test/all release tests that)
-# make STEP    one part of make test: install lint vuln unit race audit store execute whitelist programs hooks the sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e
+# make STEP    one part of make test: install lint vuln unit race audit store execute whitelist programs hooks sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e
 
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: release build demo test proof bench golden clean install lint vuln unit race audit store execute whitelist programs hooks the sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e
+.PHONY: release build demo test proof bench golden clean install lint vuln unit race audit store execute whitelist programs hooks sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e
 
 # Without cgo the program is not linked with libc: it starts a third sooner.
 build:
@@ -28,7 +28,7 @@ proof:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-install lint vuln unit race audit store execute whitelist programs hooks the sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e:
+install lint vuln unit race audit store execute whitelist programs hooks sandbox machine differential effects mutants manuals fuzz clients page nvim postgres serve e2e:
 	go run ./internal/test/all $@
 
 # golden rewrites what the tests compare with, docs/pictures too: read the diff. What is

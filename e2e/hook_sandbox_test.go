@@ -49,7 +49,7 @@ func (b *box) runsAgain(t testing.TB) (tried int) {
 }
 
 // TestHookInside: in an ordinary session of a person, with a sandbox in the policy, a command
-// that nothing but the sandbox allows runs inside them, once the host has proven that it runs
+// that nothing but the sandbox allows runs inside it, once the host has proven that it runs
 // what the hook answers. What it runs is one command, once.
 func TestHookInside(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
@@ -114,7 +114,7 @@ func TestHookInside(t *testing.T) {
 			}
 		}
 		if text := said("meets"); !strings.Contains(text, "agent-wrapper: /usr: it is read-only inside the sandbox") {
-			t.Errorf("a refusal of the sandbox that it met: %q", text)
+			t.Errorf("what the sandbox refused it: %q", text)
 		}
 		if text := said("code"); strings.Contains(text, "inside the sandbox") {
 			t.Errorf("a failure of its own: %q", text)

@@ -25,8 +25,8 @@ func TestShellOutput(t *testing.T) {
 	})
 }
 
-// TestShellAdvice: the model sees, behind what a command has written that was stopped by the sandbox,
-// what that was and how to ask for more, and nothing of it behind other failures. The record
+// TestShellAdvice: behind the output of a command that the sandbox stopped, the model sees what
+// was refused and how to ask for more. It sees nothing of it behind other failures. The record
 // has it.
 func TestShellAdvice(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {

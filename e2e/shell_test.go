@@ -95,7 +95,7 @@ func TestShell(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) { testShell(t, r, nil) })
 }
 
-// TestShellInside is TestShell inside the sandbox, which hold what was allowed.
+// TestShellInside is TestShell inside the sandbox, which limits what was allowed.
 func TestShellInside(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		if err := kernel.Probe(t.Context()); err != nil {
@@ -105,7 +105,7 @@ func TestShellInside(t *testing.T) {
 	})
 }
 
-// insideRows are commands that meet a refusal of the sandbox. What they name outside would run outside, since
+// insideRows are commands that the sandbox stops. What they name outside would run outside, since
 // the person says yes.
 func insideRows(b *box) []shellRow {
 	b.write("repo/.gitignore", ".env\nsecrets\n")
@@ -171,7 +171,7 @@ deny = ["Read(secrets/**)", "WebFetch(refused.example)"]`
 	return nil
 }
 
-// agreeable is a person who says yes: what the sandbox holds is to be seen.
+// agreeable is a person who says yes, so that only the sandbox stops something.
 type agreeable struct{}
 
 func (agreeable) Approve(context.Context, permission.Request) (permission.Answer, error) {

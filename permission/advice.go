@@ -15,7 +15,7 @@ import (
 )
 
 // Advice is how the agent could say plainly what is not proven, so that nobody
-// needs to be asked; or what it can do about what the sandbox refused a command.
+// needs to be asked; or what it can do after the sandbox refused a command something.
 type Advice struct {
 	Cause   string `json:"cause"`   // why it is not proven; fixed words for each cause
 	Program string `json:"program"` // the program, path or host that it is about, "" if that is not known

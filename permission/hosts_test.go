@@ -103,7 +103,7 @@ func TestAsks(t *testing.T) {
 }
 
 // TestHostsWithin checks that a command whose work is to ask another host is asked about
-// although there are the sandbox, and that one which only may send something runs inside them.
+// although there is a sandbox, and that one which only may send something runs inside it.
 func TestHostsWithin(t *testing.T) {
 	leak := fakeFS{named: []shell.Named{{File: ".npmrc", Host: "npm.example.com", Variable: "${NPM_TOKEN}"}}}
 	for line, want := range map[string]Sandboxed{"npm view x": Outside, "npm search x": Outside, "npm ls": Within, "npm run x": Within} {

@@ -220,7 +220,7 @@ type Decision struct {
 	// denied only because the mode never asks, and everything that is asked about
 	// could be said so.
 	Advice []Advice
-	// Sandbox says where a command line runs, if it does; SandboxWhy is why it has to run
+	// Sandbox says where a command line runs, if it does; SandboxWhy says why it has to run
 	// outside.
 	Sandbox    Sandboxed
 	SandboxWhy string

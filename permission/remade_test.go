@@ -55,7 +55,7 @@ func TestRemadeUnderRules(t *testing.T) {
 	}{
 		{"no list", spec{}, "rm -rf node_modules", Ask, LayerDefault},
 		{"bare list", spec{allow: "Bash"}, "rm -rf node_modules", Ask, LayerDefault},
-		{"refusal", spec{allow: "Read", unlisted: UnlistedDeny}, "rm -rf node_modules", Deny, LayerAllowList},
+		{"unlisted", spec{allow: "Read", unlisted: UnlistedDeny}, "rm -rf node_modules", Deny, LayerAllowList},
 		{"rule of the policy", spec{allow: "Bash(rm -rf node_modules)"}, "rm -rf node_modules", Allow, LayerDefault},
 		{"deny", spec{deny: "Bash(rm:*)"}, "rm -rf node_modules", Deny, LayerDenyList},
 		{"acceptEdits", spec{mode: "acceptEdits"}, "rm -rf node_modules", Ask, LayerDefault},

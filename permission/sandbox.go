@@ -20,10 +20,10 @@ type Sandbox struct {
 	// what is written there is only seen inside.
 	Writable []string
 	// Held returns the rules with paths that nothing inside can act against, by the names
-	// that Bounds.Roots gives them. An error says that there can be no sandbox. It is called
+	// that Bounds.Roots gives them. An error says that there can be no sandbox. Held is called
 	// when a line would be asked about, by several goroutines.
 	Held func() ([]string, error)
-	// Only has every command line run inside, what needs more than the sandbox lets it too.
+	// Only has every command line run inside, even one that needs more than the sandbox lets it do.
 	Only bool
 	// Planted reports whether what starts under the name of a program, or at an absolute
 	// path, may be a file that a command inside has put there. It is called as Held is;
@@ -36,7 +36,7 @@ type Sandboxed uint8
 
 // The places. The zero value is that nobody builds a sandbox.
 const (
-	Outside Sandboxed = iota + 1 // it works on more than the sandbox lets it
+	Outside Sandboxed = iota + 1 // it needs more than the sandbox lets it do
 	Inside                       // the sandbox lets it do its work
 	Within                       // Inside, and nothing else allows it: without a sandbox it must not run
 )
@@ -49,8 +49,8 @@ func (w Sandboxed) String() string {
 // Held reports whether a command line runs inside the sandbox.
 func (w Sandboxed) Held() bool { return w == Inside || w == Within }
 
-// withinSandbox is the rule and the beginning of the reason of what is allowed since the sandbox
-// is around it.
+// withinSandbox is the rule, and the beginning of the reason, of what is allowed because it runs
+// inside the sandbox.
 const withinSandbox = "inside the sandbox"
 
 // Sandbox has the commands of the session run inside the sandbox. It must be called before the
@@ -63,7 +63,7 @@ func (s *Session) Sandbox(w *Sandbox) {
 	s.state.Store(&next)
 }
 
-// enclosure is what the sandbox holds while a line is decided as what it is inside them.
+// enclosure is what the sandbox holds while a line is decided as what it is inside.
 type enclosure struct {
 	rules []string
 	sets  map[*patterns.Set]*patterns.Set // without what is held
@@ -71,8 +71,8 @@ type enclosure struct {
 
 // sandboxed returns the decision on a tool use whose command line runs inside the sandbox: what
 // is asked about is decided again, as what it can do there. It allows nothing that is
-// denied without a sandbox, and nothing that a rule asks about. What is asked about all the
-// same names what the sandbox does not hold, rather than what they would.
+// denied without a sandbox, and nothing that a rule asks about. A question that remains names
+// what the sandbox does not hold, rather than what it does.
 func (r *reading) sandboxed(p *Policy, session *standing, d Decision, tr *Trace) Decision {
 	if d.Behavior != Ask && !d.never || d.Sandbox == 0 {
 		return d
@@ -127,9 +127,9 @@ func (r *reading) heldTo(p *Policy, session *standing, tr *Trace) (Decision, *Tr
 	return now, steps, nil
 }
 
-// heldIn says of each action that is asked about, and would not be as in steps, that the sandbox
-// holds it: where the line runs, or in another one. An action that is only asked about there,
-// since the sandbox and no rule would allow what has it as an effect, is as in steps.
+// heldIn says of each action that is asked about, and would be allowed in steps, that the sandbox
+// holds it: where the line runs, or in a line of its own. An action that is only asked about
+// there, since the sandbox and no rule would allow what has it as an effect, is as in steps.
 func (tr *Trace) heldIn(steps *Trace, here bool) {
 	if tr == nil || steps == nil || len(tr.Actions) != len(steps.Actions) {
 		return
@@ -143,7 +143,7 @@ func (tr *Trace) heldIn(steps *Trace, here bool) {
 		case here:
 			was.Reason += "; the sandbox holds it"
 		default:
-			was.Reason += "; in a line of its own sandbox would hold it"
+			was.Reason += "; in a line of its own, the sandbox would hold it"
 		}
 	}
 }
@@ -394,7 +394,7 @@ func (e *evaluation) namesHeld(a *act) bool {
 const filler = "x"
 
 // unheld returns a deny rule of a set that may match act i and that the sandbox does not
-// hold, nil if they hold all of them. rule is one that may match.
+// hold, nil if it holds all of them. rule is one that may match.
 func (e *evaluation) unheld(set *patterns.Set, i int, rule *patterns.Rule) *patterns.Rule {
 	if e.holding == nil || e.namesOf(set, i) {
 		return rule
@@ -414,7 +414,7 @@ func (e *evaluation) unheld(set *patterns.Set, i int, rule *patterns.Rule) *patt
 	return rule
 }
 
-// heldStep returns the step of deny rules of which the sandbox holds one that may match act i.
+// heldStep returns the step of deny rules if one that may match act i is held by the sandbox.
 func (e *evaluation) heldStep(layer Layer, set *patterns.Set, i int) Step {
 	if e.holding == nil {
 		return Step{}

@@ -18,7 +18,7 @@ func (s spec) sandboxedBy(t testing.TB, use ToolUse, held ...string) (Decision, 
 	return s.decidedBy(t, use, Sandbox{}, held)
 }
 
-// decidedBy is sandboxedBy with a sandbox that may be others.
+// decidedBy is sandboxedBy with another sandbox.
 func (s spec) decidedBy(t testing.TB, use ToolUse, w Sandbox, held []string) (Decision, *Trace) {
 	t.Helper()
 	use.Dir = workspace
@@ -115,7 +115,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestSandboxForLines: only a command line that asks for no more runs inside.
+// TestSandboxForLines: only command lines run inside, and not if they ask to run outside.
 func TestSandboxForLines(t *testing.T) {
 	s := spec{risk: true, unlisted: UnlistedRisk}
 	for _, use := range []ToolUse{
@@ -162,8 +162,8 @@ func TestFurtherWithin(t *testing.T) {
 	}
 }
 
-// TestSandboxAreExplained: the trace has what the sandbox holds.
-func TestSandboxAreExplained(t *testing.T) {
+// TestSandboxIsExplained: the trace has what the sandbox holds.
+func TestSandboxIsExplained(t *testing.T) {
 	s := spec{risk: true, unlisted: UnlistedRisk, deny: "Read(keys/**)"}
 	d, trace := s.sandboxedBy(t, using("Bash", `cat "$f"`), "deny Read(keys/**)")
 	if d.Sandbox != Within {
@@ -179,10 +179,10 @@ func TestSandboxAreExplained(t *testing.T) {
 	}
 }
 
-// TestSandboxNameThePart: a line of several parts is asked about for what the sandbox does not hold,
-// and the trace says of the others that they do.
-func TestSandboxNameThePart(t *testing.T) {
-	const here, alone = "; the sandbox holds it", "; in a line of its own sandbox would hold it"
+// TestSandboxNamesThePart: a line of several parts is asked about for what the sandbox does not
+// hold, and the trace says that the sandbox holds the others.
+func TestSandboxNamesThePart(t *testing.T) {
+	const here, alone = "; the sandbox holds it", "; in a line of its own, the sandbox would hold it"
 	s := spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(git push:*)"}
 	for _, tt := range []struct{ line, rule, reason, held, how string }{
 		{"make && git push", "Bash(git push:*)", "asked by rule Bash(git push:*): run git push", "run make", alone},
@@ -242,7 +242,7 @@ func TestAnsweredOutside(t *testing.T) {
 	}
 }
 
-// TestLawSandbox: the sandbox change an ask to an allow, and nothing else, and never for what is
+// TestLawSandbox: the sandbox changes an ask to an allow, and nothing else, and never for what is
 // denied, nor for an action that is high or of tier 3.
 func TestLawSandbox(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -102,8 +102,8 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// TestScratchUnderRules: rules, the sandbox and modes that stand against a write in the
-// workspace do against one there.
+// TestScratchUnderRules: rules, unlisted = "deny" and modes that deny a write in the workspace
+// deny one there.
 func TestScratchUnderRules(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -119,7 +119,7 @@ func TestScratchUnderRules(t *testing.T) {
 		{"bare ask", spec{ask: "Write"}, "Write /tmp/new", Ask, LayerAskList},
 		{"bare ask of a tree", spec{ask: "Bash"}, "rm -rf $TMPDIR/x", Ask, LayerAskList},
 		{"ask of reads", spec{ask: "Read(//tmp/**)"}, "Read /tmp/mine/a", Ask, LayerAskList},
-		{"refusal", spec{allow: "Read", unlisted: UnlistedDeny}, "Write /tmp/new", Deny, LayerAllowList},
+		{"unlisted", spec{allow: "Read", unlisted: UnlistedDeny}, "Write /tmp/new", Deny, LayerAllowList},
 		{"list", spec{allow: "Read"}, "Write /tmp/new", Allow, LayerDefault},
 		{"bounded list", spec{allow: "Edit(src/**)"}, "Write /tmp/new", Allow, LayerDefault},
 		{"bounded reads", spec{allow: "Read(src/**)"}, "cat $TMPDIR/x", Allow, LayerDefault},

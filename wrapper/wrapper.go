@@ -53,7 +53,7 @@ type Task struct {
 	Scratch, ShellEnv string
 	// Private is a directory that only the driver uses, absolute; "" for none.
 	Private string
-	// Sandbox are what the kernel is to hold the agent's commands to; nil for none. A
+	// Sandbox is what the kernel is to hold the agent's commands to; nil for none. A
 	// driver that cannot do that starts no command.
 	Sandbox *Sandbox
 
@@ -87,7 +87,7 @@ type Task struct {
 	Turned func(Outcome)
 }
 
-// Sandbox are what the kernel holds the commands of an agent to.
+// Sandbox is what the kernel holds the commands of an agent to.
 type Sandbox struct {
 	// Plan returns what a command may do, by the rules as they are now. It is called for
 	// each, by several goroutines.
@@ -156,7 +156,7 @@ type ToolOutcome struct {
 	Failed bool
 	Exit   *int     // exit code of a command, nil if unknown
 	Breach string   // why it should not have run, "" if it was allowed to
-	Met    []string // the sandbox that a command has met, as Sandbox.Meets names them
+	Met    []string // what the sandbox refused a command, as Sandbox.Meets names it
 }
 
 // Breach is the error of a run that was killed because a tool ran without the

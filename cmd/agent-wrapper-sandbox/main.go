@@ -1,8 +1,8 @@
-// Command agent-wrapper-sandbox is what is started for every command of an agent: in front of
-// it (package wrapper/claude/prefix), and as the first process inside the sandbox (package
-// internal/sandbox/kernel/inside). Both take over before main. agent-wrapper is that too; but a program
-// of its own starts in a third of the time. agent-wrapper uses it if it lies beside it and is
-// of the same build.
+// Command agent-wrapper-sandbox is started for every command of an agent: in front of the
+// command (package wrapper/claude/prefix), and as the process that builds the sandbox (package
+// internal/sandbox/kernel/inside). Both take over before main. agent-wrapper can do the same,
+// but this program starts in a third of the time. agent-wrapper uses it if it lies in the same
+// directory and is of the same build.
 package main
 
 import (

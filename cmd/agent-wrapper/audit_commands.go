@@ -198,7 +198,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Tool, "tool", "", "only uses of this `tool`")
 	flags.StringVar(&f.Behavior, "behavior", "", "only decisions to `allow|deny|ask|advice`: ask is what a person was asked about, advice what the agent was told to write more plainly")
 	flags.StringVar(&f.By, "by", "", "only decisions by this `word`: rule, person, timeout, advice, or host, the agent's own window")
-	flags.StringVar(&f.Sandbox, "sandbox", "", "only command lines that run `inside|outside|within` the sandbox; or met: the outcomes of those that met one")
+	flags.StringVar(&f.Sandbox, "sandbox", "", "only command lines that run `inside|outside|within` the sandbox; met: only outcomes of commands that it stopped")
 	flags.StringVar(&f.Rule, "rule", "", "only decisions by a rule that contains this `text`")
 	flags.StringVar(&f.Session, "session", "", "only the session with this `id`")
 	flags.StringVar(&f.Agent, "agent", "", "only the subagent with this `id`")

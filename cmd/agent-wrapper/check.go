@@ -80,7 +80,7 @@ type answerJSON struct {
 	Risk     string              `json:"risk"`
 	Advice   []permission.Advice `json:"advice,omitempty"`
 	// Sandbox says where a command line runs, if the sandbox is on: "inside", "outside", or
-	// "within" if nothing but the sandbox allows it. SandboxWhy is why it has to be outside.
+	// "within" if nothing but the sandbox allows it. SandboxWhy says why it has to run outside.
 	Sandbox    string `json:"sandbox,omitempty"`
 	SandboxWhy string `json:"sandbox_why,omitempty"`
 }

@@ -42,7 +42,7 @@ ends. See docs/reference/protocol.md.`,
 	f.policyFlags.add(cmd)
 	f.addSandbox(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input: what is to run inside the sandbox is answered so")
+	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input, which commands inside the sandbox need")
 	flags.BoolVar(&f.stdio, "stdio", false, "required: use standard input and output")
 	flags.StringVar(&f.approvals, "approvals", "none", "who answers when a policy asks, `stdio|local|URL|none`: the calling program, any terminal of yours, people at a service, or nobody")
 	offer(cmd, "approvals", "stdio", approvalsLocal, "none")

@@ -48,7 +48,7 @@ func TestHostsPage(t *testing.T) {
 func provenTable(t *testing.T, d *diagnosis) string {
 	t.Helper()
 	var table, open strings.Builder
-	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that | runs what it is answered, for the sandbox |\n|---|---|---|---|---|---|\n")
+	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that | sandbox works in |\n|---|---|---|---|---|---|\n")
 	for _, name := range doctor.Names() {
 		s := installed(t, name)
 		inside := "no"

@@ -192,7 +192,7 @@ func files() [][2]string {
 		{state("installed") + "/", "what `install` wrote, and the texts from before"},
 		{state("sessions") + "/", "your answers for a session, for when it goes on"},
 		{state("conversations") + "/", "for each workspace the last session, and what you typed in [conversations](../agents.md#a-conversation)"},
-		{state("within") + "/", "what an agent's own shell may run inside the sandbox, once"},
+		{state("within") + "/", "command lines that an agent's own shell may run inside the sandbox, once each"},
 		{state("exec-sessions") + "/", "your answers for the sessions of `exec`"},
 		{state("exec-runs") + "/", "private copies of kubeconfigs, while `exec` runs"},
 		{state("approvals") + "/", "questions of `--approvals local`"},

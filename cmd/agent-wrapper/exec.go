@@ -64,12 +64,12 @@ if it cannot be recorded, nothing runs. A question without an answer in time, or
 without a terminal, is denied. At the time limit the command and all that it
 started get SIGTERM, and SIGKILL after 5 seconds.
 
-With --sandbox the kernel holds the command to the policy too (Linux): it writes
-only in the workspace, in caches of tools and to temporary files that end with
-it, reads no secrets and nothing that a rule with a path asks about or denies,
-and reaches no host that no rule allows. Everything that it starts ends with it.
-What can do no harm there is not asked about. If the sandbox cannot be built
-here, nothing runs. See agent-wrapper policy sandbox.
+With --sandbox the command runs in a sandbox (Linux): it can write only in the
+workspace, in caches of tools and to temporary files that end with it. It cannot
+read secrets, or what a rule with a path asks about or denies, and it reaches
+only hosts that a rule allows. Everything that it starts ends with it. What can
+do no harm there is not asked about. If the sandbox cannot be built here,
+nothing runs. See agent-wrapper policy sandbox.
 
 The command runs in the workspace (--cwd), or with --temp-dir in an empty
 directory that is removed afterwards. Cloud credentials (AWS_*, AZURE_*,

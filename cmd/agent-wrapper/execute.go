@@ -42,8 +42,8 @@ func (a *app) executeCommand() *cobra.Command {
 before a gate starts, the whitelist and the policies of the machine, the user
 and the workspace decide it. A blocked gate is not run and not tried again; what
 a whitelist blocks is counted, and at the threshold the agent is paused (see
-agent-wrapper resume). With --sandbox the kernel holds each gate to the policy
-too (Linux): see agent-wrapper policy sandbox.
+agent-wrapper resume). With --sandbox each gate runs in a sandbox (Linux): see
+agent-wrapper policy sandbox.
 
 The exit code is 0 if all gates passed, 1 if one failed, and 3 if one was
 blocked. Nothing runs, and it is 2, if the plan or the whitelist is wrong; and

@@ -126,9 +126,9 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestExecuteWithoutRequiredSandbox: where the sandbox is required and cannot be built, nothing runs,
-// and the exit code is that of what is refused. Under a context that is over none can be.
-func TestExecuteWithoutRequiredSandbox(t *testing.T) {
+// TestExecuteSandboxRequired: where the sandbox is required and cannot be built, nothing runs,
+// and the exit code is that of a refusal. Under a context that is over, it cannot be built.
+func TestExecuteSandboxRequired(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {

@@ -65,9 +65,9 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	complete(cmd, "risk", "on", "off")
 }
 
-// addSandbox defines the flag about the sandbox, for commands that build them or say what they do.
+// addSandbox defines --sandbox, for commands that build a sandbox or say what it does.
 func (p *policyFlags) addSandbox(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.sandbox, "sandbox", "", "hold commands to the policy by the kernel (Linux), and ask about fewer, `how`: off, on (where it can), or require, as --sandbox alone: else nothing runs (default: off)")
+	cmd.Flags().StringVar(&p.sandbox, "sandbox", "", "run commands in a sandbox (Linux), and ask about fewer of them, `how`: off, on (where this machine can build one), or require, as --sandbox alone: else nothing runs (default: off)")
 	cmd.Flags().Lookup("sandbox").NoOptDefVal = "require"
 	complete(cmd, "sandbox", "off", "on", "require")
 }

@@ -95,7 +95,7 @@ func (f *hookFlags) options() (*hook.Options, error) {
 }
 
 // noSandbox returns why there is no sandbox on this machine for commands under rules, "" if there
-// are. The error says why there are none at the moment.
+// is one. The error says why there is none at the moment.
 func noSandbox(ctx context.Context, r *engine.Rules) (string, error) {
 	err := probe(ctx, r)
 	if kernel.IsMissing(err) {

@@ -26,11 +26,10 @@ func (a *app) policySandboxCommand() *cobra.Command {
 	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Show the sandbox that your policy makes around a command",
+		Short: "Show what a command can do inside the sandbox, by your policy",
 		Long: `sandbox lists what a command can do inside the sandbox (exec --sandbox): what
-it writes, what it cannot read, which hosts it can reach, and what the policy
-says that the sandbox does not hold. The list is of the files that are there
-now.
+it can write, what it cannot read, which hosts it can reach, and which parts of
+the policy the sandbox does not enforce. It lists the files that are there now.
 
 The last lines say whether the sandbox can be built on this machine. With --json
 that is "missing": empty, or why not.`,
@@ -169,11 +168,11 @@ func writePaths(out io.Writer, title, none string, paths []sandbox.Path) {
 	}
 }
 
-// enclose has rules decide with a sandbox around the commands, if the policy has a sandbox and they
-// can be built here. If not, warn is told why, or it is an error if they are required. What is
-// an error always: that they cannot be built at the moment, and that there is no plan, because
-// of what lies in the workspace. Another command could have brought that about. With only,
-// nothing runs outside of them.
+// enclose has rules decide with a sandbox around the commands, if the policy has one and it can
+// be built here. If not, warn is told why, or it is an error if the sandbox is required. It is
+// always an error if the sandbox cannot be built at the moment, or cannot be planned because
+// of what lies in the workspace: another command could have brought that about. With only,
+// nothing runs outside.
 func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string)) error {
 	if !r.Sandboxed() {
 		return nil
@@ -182,11 +181,11 @@ func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string))
 	case err == nil:
 		return encloseNow(r, only)
 	case !kernel.IsMissing(err):
-		return fmt.Errorf("there is no sandbox at the moment, so nothing runs: %w: try again, or --sandbox=off runs commands without, and asks more", err)
+		return fmt.Errorf("there is no sandbox at the moment, so nothing runs: %w: try again; --sandbox=off runs commands without one, and asks about more", err)
 	case r.Spec.Sandbox == "require":
-		return fmt.Errorf("%w: the sandbox is required (sandbox = \"require\" or --sandbox), so nothing runs; --sandbox=on runs commands without, and asks more", err)
+		return fmt.Errorf("%w: the sandbox is required (sandbox = \"require\" or --sandbox), so nothing runs; --sandbox=on runs commands without one, and asks about more", err)
 	default:
-		warn(err.Error() + ": commands run without, and more is asked")
+		warn(err.Error() + ": commands run without one, and more is asked about")
 		return nil
 	}
 }
@@ -206,7 +205,7 @@ func encloseNow(r *engine.Rules, only bool) error {
 		with = r.OnlyWithin
 	}
 	if err := with(); err != nil {
-		return fmt.Errorf("%w, so there is no sandbox and nothing runs; --sandbox=off runs commands without, and asks more", err)
+		return fmt.Errorf("%w, so there is no sandbox and nothing runs; --sandbox=off runs commands without one, and asks about more", err)
 	}
 	return nil
 }
@@ -302,7 +301,7 @@ type enclosed struct {
 	blind   bool                             // what it met cannot be told: its errors went to the terminal
 }
 
-// run runs the command, and notes which the sandbox it met. Where there are none, it does not run.
+// run runs the command, and notes what the sandbox refused it. Without a sandbox it does not run.
 // Its limit is the policy's from then on, if that is shorter.
 func (e *enclosed) run(ctx context.Context, c *process.Command) (process.Result, error) {
 	plan, err := e.engine.Sandbox(e.use.Dir)
@@ -330,7 +329,7 @@ const interrupted = 128 + int(syscall.SIGINT)
 const insideHint = "it ran inside the sandbox: agent-wrapper policy sandbox shows what it could do there"
 
 // runInside runs a command inside the sandbox of a plan. Its limit is the plan's from then on,
-// if that is shorter. reaches decides which hosts are reached. say is told of what is
+// if that is shorter. reaches decides which hosts can be reached. say is told of what is
 // protected and was not there before.
 func runInside(ctx context.Context, plan *sandbox.Plan, reaches func(ctx context.Context, host, port string) error, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
 	c.Limit = plan.Limits.Time(c.Limit)

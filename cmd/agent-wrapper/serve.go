@@ -103,8 +103,8 @@ what the policy asks: on the page that it serves, from another terminal, or from
 another machine. On a terminal, serve prints the address of the page with a code
 that lets one browser in, until serve ends. Every request is signed with a
 token: see serve token.
-docs/server.md describes the API. With --sandbox the kernel holds what runs in
-terminals to the policy too, but not what people type (Linux).`,
+docs/server.md describes the API. With --sandbox agents' commands in terminals
+run in a sandbox, and what people type does not (Linux).`,
 		Example: `  agent-wrapper serve
   agent-wrapper serve token create --role person --name ann
   agent-wrapper serve --listen 127.0.0.1:0 --state DIR --json`,

@@ -32,10 +32,11 @@ func (a *app) withinCommand() *cobra.Command {
 		Use:   "within ID",
 		Short: "Run a command line that was decided to run inside the sandbox, once",
 		Long: `within is what the hook of an agent answers in place of a command line that
-was decided to run inside the sandbox: the agent's shell starts it, and it runs
-the line that was decided, inside, once, in the directory in which it was
-decided. What nobody has allowed, or what has run already, ends with exit code
-126. Every other exit code is the command's own. See docs/sandbox.md.`,
+was decided to run inside the sandbox. The agent's shell starts it, and it runs
+the line that was decided, once, inside the sandbox, in the directory in which
+it was decided. A line that nobody has allowed, or that has run already, ends
+with exit code 126. Every other exit code is the command's own. See
+docs/sandbox.md.`,
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && !own {
@@ -103,7 +104,7 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 		return err
 	}
 	if err := p.Stood(); err != nil {
-		a.warn("it is not kept that there are the sandbox here: " + err.Error())
+		a.warn("cannot note that the sandbox works here: " + err.Error())
 	}
 	if res.TimedOut {
 		a.say("ended after %v: the time limit (%s)", c.Limit, sandbox.TimeLimit)
@@ -113,20 +114,20 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 	return exit(res.Exit)
 }
 
-// tellMet keeps the sandbox that a line has met, and tells the agent of them.
+// tellMet keeps what the sandbox refused a line, and tells the agent.
 func (a *app) tellMet(p *engine.Permit, end *sandbox.End) {
 	advice, err := p.Meets(end)
 	if err != nil {
-		a.warn("the sandbox that it met are not recorded: " + err.Error())
+		a.warn("cannot record what the sandbox refused: " + err.Error())
 	}
 	if advice != "" {
 		a.say("%s", advice)
 	}
 }
 
-// fails notes that there is no sandbox here, unless the sandbox around nothing stand: then what was
-// planned for the line is the reason, which is no reason for others to run without. Nor is it
-// that none can be built at the moment.
+// fails notes that there is no sandbox here, unless a sandbox around nothing can be built: then
+// the reason is what was planned for this line, which is no reason for others to run without
+// one. Nor is it a reason that none can be built at the moment.
 func fails(ctx context.Context, p *engine.Permit, why error) error {
 	switch err := kernel.Probe(ctx); {
 	case err == nil:

@@ -71,7 +71,7 @@
 //	reason    why, if the other keys do not say so
 //	exit      the exit code of a command, if known
 //	took_ms   how long a command ran, in milliseconds, if known
-//	met       the sandbox that a command has met, as far as that is known ("write /etc")
+//	met       what the sandbox refused a command, as far as that is known ("write /etc")
 //
 // A note is not about a tool use, and has
 //
@@ -277,7 +277,7 @@ type Outcome struct {
 	Exit                      *int          // of a command; nil: unknown
 	Took                      time.Duration // of a command; 0: unknown
 	Note                      string        // what ended it, other than itself
-	Met                       []string      // the sandbox that it has met
+	Met                       []string      // what the sandbox refused it
 	Breach                    string        // why it should not have run; "" if it should
 }
 

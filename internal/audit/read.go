@@ -33,7 +33,7 @@ type Filter struct {
 	// Behavior is allow or deny, as it was decided; ask, if a person was asked, whatever
 	// the answer; or advice, if the agent was told a plainer form instead.
 	Behavior     string
-	Sandbox      string // where a command line runs; or met, of the outcome of one that was stopped by the sandbox
+	Sandbox      string // where a command line runs; or met, of the outcome of one that the sandbox stopped
 	Rule         string // a substring of the rule
 	Text         string // a substring of the line, case ignored
 	Since, Until time.Time
@@ -76,8 +76,8 @@ func (f *Filter) encloses(e *Entry) bool {
 	return f.Sandbox == "" || f.Sandbox == e.Sandbox
 }
 
-// MetRefusal is the value of Filter.Sandbox that selects the outcomes of commands that were
-// stopped by the sandbox.
+// MetRefusal is the value of Filter.Sandbox that selects the outcomes of commands that the
+// sandbox stopped.
 const MetRefusal = "met"
 
 // covers reports whether a time is selected.

@@ -253,7 +253,7 @@ func TestFilterBehavior(t *testing.T) {
 	}
 }
 
-// TestMet: the record says which the sandbox a command met, with secrets masked, and finds that.
+// TestMet: the record says what the sandbox refused a command, with secrets masked, and finds it.
 func TestMet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)

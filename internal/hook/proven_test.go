@@ -32,7 +32,8 @@ func TestUnproven(t *testing.T) {
 	}
 }
 
-// TestNothingStarts: the sandbox that are required and that nothing is known to start are none.
+// TestNothingStarts: a sandbox in which no program is known to start commands is none, and it is
+// an error if it is required.
 func TestNothingStarts(t *testing.T) {
 	s := &session{run: &run{host: &Host{Title: "Host"}, options: engine.Options{Dirs: &engine.Dirs{State: t.TempDir()}}}, fixed: &fixed{Sandbox: true}, id: "x"}
 	use := &Event{Kind: Use, Use: permission.ToolUse{Tool: tools.Bash}}

@@ -32,9 +32,9 @@ type Options struct {
 	// name it.
 	Plugin bool
 	// Sandbox returns why there is no sandbox on this machine for commands under the rules of a
-	// session, "" if there are; it is called once in it. The error says why there are none at
-	// the moment, and nothing runs. A nil Sandbox: no command runs inside any. Engine.Within is
-	// what starts one there.
+	// session, "" if there is one; it is called once in a session. The error says why there is
+	// none at the moment: then nothing runs. With a nil Sandbox no command runs inside one.
+	// Engine.Within is what starts one there.
 	Sandbox func(ctx context.Context, rules *engine.Rules) (missing string, err error)
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration

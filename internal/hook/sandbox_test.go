@@ -79,8 +79,8 @@ func (m *machine) runsIt(t testing.TB, id string) {
 	}
 }
 
-// TestNoSandboxAtTheMoment: that the sandbox cannot be built at the moment has nothing run, and is not
-// what holds for the session.
+// TestNoSandboxAtTheMoment: while the sandbox cannot be built at the moment nothing runs, and
+// that does not hold for the rest of the session.
 func TestNoSandboxAtTheMoment(t *testing.T) {
 	m := newMachine(t, sandboxPolicy)
 	for range 2 {
@@ -96,8 +96,8 @@ func TestNoSandboxAtTheMoment(t *testing.T) {
 
 const sandboxPolicy = "sandbox = \"on\"\nask = [\"Bash(touch asked)\"]\ndeny = [\"Bash(touch denied)\", \"Read(secrets/**)\"]\n"
 
-// TestSandbox: a command that may run without a sandbox is answered with one that runs it inside;
-// one that only the sandbox allows is so too, but not before the host has proven that it runs
+// TestSandbox: a command that may run without a sandbox is answered with one that runs it inside.
+// So is one that only the sandbox allows, but not before the host has proven that it runs
 // what it is answered.
 func TestSandbox(t *testing.T) {
 	m := newMachine(t, sandboxPolicy)
@@ -239,7 +239,7 @@ func TestSandboxRuled(t *testing.T) {
 	}
 }
 
-// TestSandboxMissing: where there are none it is decided as without, or nothing runs.
+// TestSandboxMissing: where there is no sandbox, commands are decided as without, or nothing runs.
 func TestSandboxMissing(t *testing.T) {
 	missing := errors.New("there is no sandbox here: namespaces: no")
 	m := newMachine(t, sandboxPolicy)
@@ -260,8 +260,8 @@ func TestSandboxMissing(t *testing.T) {
 	}
 }
 
-// TestSandboxUnplanned: where the sandbox can be built and what lies in the workspace lets none be
-// planned, nothing runs without them.
+// TestSandboxUnplanned: where a sandbox can be built but not planned, because of what lies in
+// the workspace, nothing runs without it.
 func TestSandboxUnplanned(t *testing.T) {
 	m := newMachine(t, sandboxPolicy)
 	m.env["CLAUDE_CODE_ENTRYPOINT"] = "cli"
@@ -321,7 +321,7 @@ func TestSandboxOfOthers(t *testing.T) {
 }
 
 // TestLawSandbox: with a sandbox and without a proof, a session allows what it allows without
-// them, and nothing else.
+// a sandbox, and nothing else.
 func TestLawSandbox(t *testing.T) {
 	slow.Test(t)
 	with, without := newMachine(t, sandboxPolicy), newMachine(t, strings.Replace(sandboxPolicy, "on", "off", 1))

@@ -47,8 +47,8 @@ type fixed struct {
 	Texts     string    `json:"texts"`    // digest of the file with the policies
 	Compiled  string    `json:"compiled"` // digest of that with the compiled ones
 	Began     time.Time `json:"began"`
-	// Sandbox says that commands can run inside the sandbox, NoSandbox why not. Without both the
-	// policy has none, or the host does not run what it is answered.
+	// Sandbox says that commands can run inside the sandbox, NoSandbox why not. If neither is
+	// set, the policy has none, or the host does not run what it is answered.
 	Sandbox   bool   `json:"sandbox,omitempty"`
 	NoSandbox string `json:"no_sandbox,omitempty"`
 	// Digest is that of the file with an empty Digest: one that was not written to its

@@ -1,6 +1,6 @@
 // Package lastdir reads the file in which a shell has written its directory at its end (pwd -P).
-// What ran in the shell may have put anything in the place of that file, inside the sandbox too,
-// in which the file is written: a link to what cannot be read there, a pipe on which a reader
+// What ran in the shell, inside the sandbox too, may have put anything in the place of that
+// file: a link to what cannot be read there, a pipe on which a reader
 // waits for ever. What is read is the directory of a shell or an error.
 package lastdir
 

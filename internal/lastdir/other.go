@@ -4,7 +4,7 @@ package lastdir
 
 import "io/fs"
 
-// unblocked adds nothing where no sandbox is: what runs in a shell could read the file itself.
+// unblocked adds nothing where there is no sandbox: what runs in a shell could read the file itself.
 const unblocked = 0
 
 // names returns 1: how many names a file has is not known.

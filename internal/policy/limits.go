@@ -14,7 +14,7 @@ type LimitsSpec struct {
 	DenialsInARow, QuestionsAnHour, ToolUses permission.Limit
 	// Then is ask, pause or end; "" is ask.
 	Then Item
-	// The sandbox bound each command that runs inside the sandbox.
+	// Sandbox bounds each command that runs inside the sandbox.
 	Sandbox SandboxLimits
 }
 

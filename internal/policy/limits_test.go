@@ -118,8 +118,8 @@ func TestLintLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfSandbox: what a command inside the sandbox may use is checked, shown and merged as
-// the limits of a session, which it is none of.
+// TestLimitsOfSandbox: what a command inside the sandbox may use is checked, shown and merged like
+// the limits of a session, although it is none of them.
 func TestLimitsOfSandbox(t *testing.T) {
 	const text = "[limits.sandbox]\nmemory_mb = 4096\nprocesses = 500\ntimeout_seconds = 600\n"
 	s := limitsOf(t, text, "p.toml")
@@ -162,8 +162,8 @@ func TestLimitsOfSandbox(t *testing.T) {
 	}
 }
 
-// TestManagedSandbox: what a managed policy says of the sandbox stays, but that a later one may run
-// nothing without them.
+// TestManagedSandbox: what a managed policy says of the sandbox stays, except that a later one may
+// require it.
 func TestManagedSandbox(t *testing.T) {
 	for _, tt := range []struct{ managed, user, want string }{
 		{"on", "off", "on"}, {"on", "require", "require"}, {"off", "on", "off"}, {"off", "require", "off"},

@@ -53,7 +53,7 @@ var described = map[string]string{
 	"notifyTable.command": "a program and its arguments; it gets the notice on standard input, as JSON", "notifyTable.webhook": "an https URL that gets the notice as JSON",
 	"profile": "which risk tables count; terminal is for a person at a terminal", "sensitive_paths": "ask makes reading a sensitive path or printing a secret variable tier 2 unless a rule names it",
 	"advice":         "whether the agent is first told how to write an unclear command plainly, before you are asked",
-	"sandbox":        "whether the kernel holds the agent's commands to the policy, so that what can do no harm there needs no question: on where it can, require to run nothing without",
+	"sandbox":        "whether the agent's commands run in a sandbox, where what can do no harm needs no question: on where this machine can build one, require to run nothing without",
 	"inline_code":    "code in a command line (python3 -c, node -e, a here-document): as-files needs the same rule as a file in the workspace; off cannot be allowed by such a rule",
 	"protect":        "more files and directories to protect like .git: names, names joined by /, ~/x or /x",
 	"risk_overrides": "the risk of single actions, instead of that of the tables", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "the risk of the actions", "reason": "the reason, for people",

@@ -15,7 +15,7 @@
 //	sensitive_paths = "ask"   # note: to read a sensitive path is tier 1
 //	inline_code = "off"       # as-files: python3 -c "…" needs the rule that python3 x.py needs
 //	advice = "on"             # off: a person is asked about what could be said plainly too
-//	sandbox = "off"             # on: the kernel holds commands to the policy (Linux)
+//	sandbox = "off"           # on: the kernel holds commands to the policy (Linux)
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
@@ -28,7 +28,7 @@
 //	questions_an_hour = 60
 //	tool_uses = 500
 //	then = "ask"              # what is done about the next tool use: ask, pause, end
-//	[limits.sandbox]            # of a command inside the sandbox
+//	[limits.sandbox]          # of a command inside the sandbox
 //	memory_mb = 4096          # the data of each process, in MiB
 //	processes = 500
 //	timeout_seconds = 600

@@ -162,9 +162,9 @@ func TestTooManyInOne(t *testing.T) {
 	}
 }
 
-// TestLinksToWhatIsNeeded: a link that a command makes does not have the sandbox withholds what
-// no command could run without, which would be no sandbox, or no commands. The rule is not held
-// then.
+// TestLinksToWhatIsNeeded: a link that a command makes does not have the sandbox withhold what
+// no command can run without: then there would be no sandbox, or no command would run. The rule
+// is not held then.
 func TestLinksToWhatIsNeeded(t *testing.T) {
 	needed := []string{
 		"/home/me/ws", "/home/me", "/home", "/", "/usr", "/usr/bin", "/usr/bin/bash", "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2", "/bin", "/etc", "/opt", "/tmp", "/run", "/dev", "/dev/null", "/proc", "/proc/1/environ", "/sys/kernel", "/usr/local", "/nix",

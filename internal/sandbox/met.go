@@ -90,7 +90,7 @@ const (
 	perhaps           // the same, of which nothing says that it is why the command has failed
 )
 
-// phrases are the words about a refusal of the sandbox.
+// phrases are the words about a refusal.
 type phrases struct {
 	deed          string // in the record
 	cause         string // with the reason of the plan in place of %
@@ -138,7 +138,7 @@ func (m Met) Advice(person bool) permission.Advice {
 	return a
 }
 
-// Names returns the names of the sandbox that were met, without one that only may have been.
+// Names returns the names of the refusals, without those that only may have happened.
 func Names(all []Met) []string {
 	var names []string
 	for _, m := range all {
@@ -149,13 +149,13 @@ func Names(all []Met) []string {
 	return names
 }
 
-// maxMet is how many the sandbox is told of one command.
+// maxMet is how many refusals are told of one command.
 const maxMet = 4
 
-// Meets returns the sandbox that a command has met, the clearest first: what it says itself
-// that fits the plan, with the words that programs have for such an error, and what the
-// proxy has refused. Nothing is decided by it: the command may say what it likes. What is
-// not known to be a refusal of the sandbox is none.
+// Meets returns what the sandbox refused a command, the clearest first: what the command says
+// itself that fits the plan, with the words that programs have for such an error, and what the
+// proxy has refused. Nothing is decided by it: the command may say what it likes. An error that
+// is not known to come from the sandbox is left out.
 func Meets(p *Plan, e *End, files Files) []Met {
 	r := &reader{plan: p, end: e, files: files, looks: maxLooks}
 	r.read()
@@ -182,7 +182,7 @@ func Meets(p *Plan, e *End, files Files) []Met {
 	return r.found
 }
 
-// reader looks for the sandbox in the end of an output.
+// reader looks for refusals in the end of an output.
 type reader struct {
 	plan  *Plan
 	end   *End
@@ -192,7 +192,7 @@ type reader struct {
 	found     []Met
 	unreached bool   // no host was reached
 	host      string // that is in the line
-	unproven  bool   // something failed as at a refusal of the sandbox, at what is not known to be one
+	unproven  bool   // something failed as if the sandbox had refused it, but is not known to be refused
 }
 
 // What is looked at: bytes of the output and lines, bytes of a line, names in all and in a
@@ -287,8 +287,8 @@ func (r *reader) failed(how failure, line string, at int) {
 }
 
 // limited takes a line that says that there is no more memory, or that nothing more can be
-// started. It is a refusal of the sandbox if the plan limits that. An engine for JavaScript limits its heap
-// itself.
+// started. The sandbox refused it if the plan limits that. An engine for JavaScript limits its
+// heap itself.
 func (r *reader) limited(how failure, line string) {
 	most := &r.plan.Limits
 	switch {
@@ -306,7 +306,7 @@ func (r *reader) remote(line string) bool {
 	})
 }
 
-// refusalAt returns the refusal that an error is of if it is about a name.
+// refusalAt returns the refusal behind an error about a name.
 func (r *reader) refusalAt(how failure, name string) Met {
 	if r.looks--; r.looks < 0 {
 		return Met{}
@@ -347,7 +347,7 @@ func (r *reader) refusalAt(how failure, name string) Met {
 	return Met{}
 }
 
-// notWritable returns the refusal before a path that is not writable.
+// notWritable returns the refusal to write a path.
 func (r *reader) notWritable(name string) Met {
 	there := r.there(name)
 	m := Met{refusal: outside, what: visible.Line(there)}
@@ -368,8 +368,8 @@ func (r *reader) there(name string) string {
 	return name
 }
 
-// refusalOf returns the refusal that a path is behind: that of the deepest path of the plan which
-// it is below. Of the path itself only what the plan names is told.
+// refusalOf returns the refusal for a path: that of the deepest path of the plan above it. Only
+// what the plan names of the path is told.
 func (p *Plan) refusalOf(name string) Met {
 	found, depth := Met{refusal: outside}, 0
 	for _, part := range []struct {

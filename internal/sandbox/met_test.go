@@ -24,7 +24,7 @@ var metPlan = &Plan{
 	Empty:    []Path{{"/home/me/.ssh", "it holds secrets"}},
 }
 
-// met returns the sandbox that an output shows, in words.
+// met returns the refusals that an output shows, in words.
 func met(end End) string {
 	if end.Dir == "" {
 		end.Dir = "/w"
@@ -32,7 +32,7 @@ func met(end End) string {
 	return strings.Join(Names(Meets(metPlan, &end, metFiles)), ", ")
 }
 
-// TestMeetsNone: what fails for another reason was not stopped by the sandbox, whatever words it has.
+// TestMeetsNone: what fails for another reason was not refused by the sandbox, whatever its words.
 func TestMeetsNone(t *testing.T) {
 	for _, output := range []string{
 		"", "\n\n", "FAIL: TestX\nexit status 1", "cat: none: No such file or directory", "cat: /etc/none: No such file or directory",
@@ -52,8 +52,8 @@ func TestMeetsNone(t *testing.T) {
 	}
 }
 
-// TestMeetsLimits: what a command says of memory and processes is a refusal of the sandbox if the
-// policy limits them.
+// TestMeetsLimits: what a command says of memory and processes counts as a refusal if the policy
+// limits them.
 func TestMeetsLimits(t *testing.T) {
 	const memory, processes = "exceed limits.sandbox.memory_mb = 64", "exceed limits.sandbox.processes = 20"
 	limited := *metPlan
@@ -201,7 +201,7 @@ func TestMeetsBounds(t *testing.T) {
 	looked := &counting{Files: metFiles}
 	output := strings.Repeat("'/a/1' '/b/2' /c/3 /d/4 /e/5: Read-only file system, permission denied, no such file or directory\n", 50)
 	if got := Meets(metPlan, &End{Dir: "/w", Output: []byte(output)}, looked); len(got) > maxMet || looked.resolved > maxLooks {
-		t.Errorf("%d the sandbox, %d names", len(got), looked.resolved)
+		t.Errorf("%d refusals, %d names", len(got), looked.resolved)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestAdviceOnDirectories(t *testing.T) {
 	}
 }
 
-// TestPerhaps: what the line cannot do is no refusal of the sandbox that was met if nothing says so, and a
+// TestPerhaps: what the line cannot do inside does not count as refused if nothing says so, and a
 // person who has read the output is told as much.
 func TestPerhaps(t *testing.T) {
 	const why = "git works by what is not there inside the sandbox"

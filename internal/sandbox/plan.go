@@ -48,7 +48,7 @@ type Plan struct {
 	// loopback is reached otherwise.
 	Hosts  []string `json:"hosts"`
 	Limits Limits   `json:"limits"`
-	// Gaps are what the policy says and the sandbox does not hold.
+	// Gaps are the parts of the policy that the sandbox does not enforce.
 	Gaps []Path `json:"gaps"`
 	// Held are the rules with paths of which nothing is in Gaps or Absent, and that no
 	// file that a command makes can be one for.
@@ -56,7 +56,7 @@ type Plan struct {
 }
 
 // Found is what was at a path when the plan was made: a command that runs meanwhile can
-// exchange directories, and whoever builds the sandbox compares.
+// exchange directories, and the process that builds the sandbox compares.
 type Found struct {
 	Path []byte `json:"path"`
 	Is   Inode  `json:"is,omitzero"`

@@ -101,7 +101,7 @@ func (o *launch) system() string {
 		parts = append(parts, fmt.Sprintf("Put temporary files into %s, which is also $TMPDIR. It is private to this session, you may write, read and remove there without being asked, and it is removed at the end of the session.", o.Scratch))
 	}
 	if o.Sandbox != nil {
-		parts = append(parts, "Commands run inside the sandbox that the kernel holds: they write only in the workspace, in caches of tools and in temporary files; protected files, files with secrets and what the policy denies cannot be changed or read; other processes, services and hosts are not there, and loopback is theirs alone. One that the sandbox stops fails, mostly with \"Read-only file system\", \"Permission denied\" or a failed connection. A server has to be started in the background of the tool: what a command puts aside ends with it. If a command needs more, repeat it on its own with "+tools.Unsandboxed+" set to true: a person is then asked.")
+		parts = append(parts, "Commands run in a sandbox of agent-wrapper: they can write only in the workspace, in caches of tools and in temporary files; protected files, files with secrets and what the policy denies cannot be changed or read; other processes, services and hosts are not there, and loopback is theirs alone. A command that the sandbox stops fails, mostly with \"Read-only file system\", \"Permission denied\" or a failed connection. A server has to be started in the background of the tool: what a command puts aside ends with it. If a command needs more, repeat it on its own with "+tools.Unsandboxed+" set to true: a person is then asked.")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 }

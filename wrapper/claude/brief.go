@@ -185,7 +185,7 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 	return strings.ToValidUTF8(out.text.String(), "\ufffd"), res.Exit, err
 }
 
-// runSandboxed runs the command of a line, inside the sandbox if there are some, unless it was
+// runSandboxed runs the command of a line, inside the sandbox if there is one, unless it was
 // decided to run outside.
 func (o *launch) runSandboxed(ctx context.Context, c *process.Command, line string) (process.Result, error) {
 	process.DefaultSignals()

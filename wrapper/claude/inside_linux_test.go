@@ -24,8 +24,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// insideGuard is a guard of commands that run inside the sandbox. A machine without them is one that
-// go test ./... has to pass on; make test with CI=true counts the skipped test as a failure.
+// insideGuard is a guard of commands that run inside the sandbox. go test ./... has to pass on a
+// machine without one; make test with CI=true counts the skipped test as a failure.
 func insideGuard(t *testing.T, plan func() (*sandbox.Plan, error), change func(o *launch)) *guard {
 	t.Helper()
 	if err := kernel.Probe(t.Context()); err != nil {
@@ -37,8 +37,8 @@ func insideGuard(t *testing.T, plan func() (*sandbox.Plan, error), change func(o
 	})
 }
 
-// TestShellsAhead: the sandbox is built when a command is allowed, once; others in their place if
-// they are old; and none is left if the command does not run.
+// TestShellsAhead: a sandbox is built when a command is allowed, once; another one in its place if
+// it is old; and none is left if the command does not run.
 func TestShellsAhead(t *testing.T) {
 	var plans atomic.Int32
 	scratch, work := t.TempDir(), ""
@@ -78,7 +78,7 @@ func TestShellsAhead(t *testing.T) {
 	w := built()
 	g.over("forgone")
 	if code, err := w.process.Wait(); err == nil {
-		t.Errorf("sandbox of a command that did not run ended with %d", code)
+		t.Errorf("the sandbox of a command that did not run ended with %d", code)
 	}
 }
 

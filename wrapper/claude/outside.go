@@ -74,8 +74,8 @@ func (s *shells) anew(use *permission.ToolUse, res *permission.Result) func() (*
 	}
 }
 
-// inward returns the text of a command inside the sandbox, whose shell leaves its directory where it
-// can write.
+// inward returns the text of a command inside the sandbox, whose shell leaves its directory where
+// it can write.
 func (s *shells) inward(text *shelltext.Text, p *permit) (string, error) {
 	changes := &shelltext.Changes{Directory: text.Directory}
 	if p.plain { // it sees what others do not

@@ -32,8 +32,8 @@ func (g *guard) allowsOutside(command, dir string) {
 	})
 }
 
-// TestShellsOutward: a command outside the sandbox that would not be decided again as it was does not
-// run; one that a person has allowed does, as long as it is asked about for the same reason.
+// TestShellsOutward: a command outside the sandbox that would not be decided again as it was does
+// not run; one that a person has allowed does, as long as it is asked about for the same reason.
 func TestShellsOutward(t *testing.T) {
 	outside := func(b permission.Behavior, why string) permission.Decision {
 		return permission.Decision{Behavior: b, Sandbox: permission.Outside, Reason: why}

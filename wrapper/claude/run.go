@@ -150,7 +150,7 @@ func newRun(ctx context.Context, o *launch) (_ *run, err error) {
 		}
 	}()
 	if o.Sandbox != nil && guard == nil {
-		return nil, errors.New("the agent's commands cannot be held inside the sandbox here: that takes Linux and bash")
+		return nil, errors.New("the agent's commands cannot run inside the sandbox here: that takes Linux and bash")
 	}
 	if err = o.brief(ctx); err != nil { // last: it may run something
 		return nil, err

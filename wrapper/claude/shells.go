@@ -45,7 +45,7 @@ type shells struct {
 	ctx      context.Context // ends when the run does
 	stop     context.CancelFunc
 	told     chan struct{} // there are events
-	keeps    time.Duration // the sandbox that wait
+	keeps    time.Duration // how long a sandbox that was built ahead waits
 
 	mu        sync.Mutex
 	events    []wrapper.Event // for the run to emit
@@ -53,7 +53,7 @@ type shells struct {
 	place     *kernel.Room         // nil before a command runs inside the sandbox
 	running   []*sandbox.Refusals  // of the commands inside the sandbox
 	hooks     []string             // the commands of managed hooks that were accepted
-	met       map[string][]string  // the sandbox that commands met, by tool use without a result
+	met       map[string][]string  // what the sandbox refused commands, by tool use without a result
 	allowed   map[string][]*permit // by command line
 	begun     []*permit            // those that have run, whose results are not there yet
 	known     map[string]bool      // the command lines that were ever allowed
@@ -362,8 +362,8 @@ func (s *shells) allow(use *permission.ToolUse, at os.FileInfo, res *permission.
 	}
 }
 
-// inside reports whether a tool use that was allowed runs inside the sandbox: unless it was
-// decided that it runs outside.
+// inside reports whether a tool use that was allowed runs inside the sandbox. It does unless it
+// was decided to run outside.
 func (s *shells) inside(res *permission.Result) bool {
 	return s.o.Sandbox != nil && res.Sandbox != permission.Outside
 }
@@ -520,8 +520,8 @@ func (s *shells) prepare(p *permit) (*ahead, error) {
 	return w, err
 }
 
-// start starts the command of a tool use, in the sandbox that were built ahead unless there is
-// a reason to plan and build others.
+// start starts the command of a tool use, in the sandbox that was built ahead unless there is a
+// reason to plan and build another one.
 func (s *shells) start(p *permit, cmd *exec.Cmd, files [streams]*os.File) (*ahead, error) {
 	w, err := p.ahead()
 	if err == nil && !w.room.Gone() {
@@ -618,8 +618,8 @@ func (s *shells) reaches(ctx context.Context, host, port string) error {
 	return err
 }
 
-// advice returns what is written behind the output of a command that has failed, if it was stopped
-// by the sandbox. The sandbox is kept for the record of the tool use.
+// advice returns what is written behind the output of a command that has failed, if the sandbox
+// stopped it. What was refused is kept for the record of the tool use.
 func (s *shells) advice(plan *sandbox.Plan, p *permit, end *sandbox.End) string {
 	if s.o.Sandbox.Meets == nil {
 		return ""
@@ -636,8 +636,8 @@ func (s *shells) advice(plan *sandbox.Plan, p *permit, end *sandbox.End) string 
 	return says
 }
 
-// meets notes the sandbox that the command of a tool use met. If that has its result already,
-// since it went on in the background, the record has them in a note.
+// meets notes what the sandbox refused the command of a tool use. If that has its result already,
+// since it went on in the background, the record has a note of it.
 func (s *shells) meets(id string, met []string) {
 	s.mu.Lock()
 	_, waits := s.met[id]

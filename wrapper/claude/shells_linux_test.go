@@ -266,7 +266,7 @@ func TestShellsTools(t *testing.T) {
 	}
 	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, nil, &permission.Result{Decision: permission.Decision{Sandbox: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) > 0 {
-		t.Errorf("allowed inside the sandbox, where there are none: %v", g.allowed)
+		t.Errorf("allowed inside the sandbox, where there is none: %v", g.allowed)
 	}
 	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, nil, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) != 1 {
@@ -386,7 +386,7 @@ func TestShellsPlace(t *testing.T) {
 	}
 }
 
-// TestShellsMet: the sandbox that a command met are for the outcome of its tool use, or for a
+// TestShellsMet: what the sandbox refused a command is in the outcome of its tool use, or in a
 // note if that has its result already.
 func TestShellsMet(t *testing.T) {
 	var notes []string
@@ -429,7 +429,7 @@ func TestShellsAdvice(t *testing.T) {
 		{"without an end of line", "x", "advice", "\nagent-wrapper: advice\n"},
 		{"without output", "", "advice", "agent-wrapper: advice\n"},
 		{"with several lines", "", "a\nb\x1b[2J", "agent-wrapper: a<U+000A>b<U+001B>[2J\n"},
-		{"no refusal of the sandbox", "FAIL\n", "", ""},
+		{"no refusal", "FAIL\n", "", ""},
 	} {
 		asked := false
 		o := &launch{}

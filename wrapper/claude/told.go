@@ -15,8 +15,8 @@ import (
 // pipe or read what it cannot, and a shell outside write where a link leads.
 
 // agentDir is the directory of the agent CLI's own temporary files, in the session's: the
-// output of its tasks, sockets, and those of what runs outside the sandbox. Who could see there when
-// a command begins could change what it was decided by at that very moment.
+// output of its tasks, sockets, and the temporary files of what runs outside the sandbox. Whoever
+// could see there when a command begins could change what it was decided by at that very moment.
 func (o *launch) agentDir() string {
 	if o.Scratch == "" || o.Sandbox == nil {
 		return ""

@@ -109,7 +109,7 @@ test("Claude SDK: with canUseTool alone they do not", { skip }, async () => {
   assert.deepEqual(wrapper.seen, []);
 });
 
-test("Claude SDK: each of the two the sandbox holds alone", { skip }, async () => {
+test("Claude SDK: each of the two guards is enough alone", { skip }, async () => {
   for (const taken of [{ hooks: {} }, { settings: {} }] satisfies ClaudeOptions[]) {
     await using wrapper = start({ onApprove: () => ({ choice: "once" }) });
     await run(everything, (options) => ({ ...guarded(wrapper, options), ...taken }), below);

@@ -226,7 +226,7 @@ func lookOpenCode(l *look) {
 		}
 	}
 	l.openCodeRules()
-	l.doors([2]string{"a plugin that OpenCode cannot load is skipped without a word, and so are all with --pure.", `Have OPENCODE_PERMISSION='{"*":"ask"}' set, as a second sandbox.`})
+	l.doors([2]string{"a plugin that OpenCode cannot load is skipped without a word, and so are all with --pure.", `Have OPENCODE_PERMISSION='{"*":"ask"}' set, as a second line of defence.`})
 }
 
 // openCodeHome returns the directory of the person's OpenCode configuration.

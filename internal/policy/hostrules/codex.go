@@ -300,13 +300,13 @@ func special(r rune) bool {
 	return !(r == '-' || r == '_' || r == '.' || r == '/' || r == '=' || r == '@' || r == '%' || r == '+' || r == ',' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
 }
 
-// network takes a rule for a host that commands in the sandbox may reach.
+// network takes a rule for a host that commands in Codex's own sandbox may reach.
 func (r *codexFile) network(e *entry, at syntax.Position, args map[string]syntax.Expr) error {
 	host := r.said(args["host"])
 	e.text = host
 	switch decision := r.said(args["decision"]); decision {
 	case "allow":
-		r.leave(e, whyCondition, "it is about what commands may reach from within its sandbox")
+		r.leave(e, whyCondition, "it is about what commands may reach from inside Codex's own sandbox")
 	case "deny", "forbidden", "prompt":
 		e.list, e.word = patterns.Deny, decision
 		if decision == "prompt" {

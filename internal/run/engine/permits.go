@@ -52,7 +52,7 @@ type Permit struct {
 	Files   map[string]string `json:"files,omitempty"`
 	Until   time.Time         `json:"until"`
 	Outward string            `json:"outward,omitempty"` // why something in the line cannot be done inside
-	Advises bool              `json:"advises,omitempty"` // the agent is told of a refusal of the sandbox that the line meets
+	Advises bool              `json:"advises,omitempty"` // the agent is told what the sandbox refused the line
 
 	// What the proxy decides by, if the plan has hosts.
 	Workspace string       `json:"workspace"`
@@ -75,10 +75,10 @@ const (
 
 	usedPrefix = "used-"  // of a permit that was used up
 	leftSuffix = ".left"  // of a file with the directory in which its shell was at the end
-	metSuffix  = ".met"   // of a file with the sandbox that it met
+	metSuffix  = ".met"   // of a file with what the sandbox refused
 	usePrefix  = "use-"   // of a file with the names of the permits of a tool use
 	provenName = "proven" // a permit was used, so the host runs what it is answered
-	stoodName  = "stood"  // the sandbox stood where the host runs its commands
+	stoodName  = "stood"  // a sandbox was built where the host runs its commands
 	offName    = "off"    // says why no line of the session is rewritten any more
 )
 
@@ -119,7 +119,7 @@ func (p *Permits) Stop(why string) error {
 	return errors.Join(os.WriteFile(filepath.Join(p.dir, offName), []byte(why), 0o600), os.RemoveAll(filepath.Join(p.dir, provenName)))
 }
 
-// Over takes back the permits of a tool use that has run, and returns the sandbox that it met.
+// Over takes back the permits of a tool use that has run, and returns what the sandbox refused it.
 // ignored reports that there were some, and none was used: the host ran something else.
 func (p *Permits) Over(use string) (met []string, ignored bool) {
 	names, err := os.ReadFile(p.ofUse(use))
@@ -440,8 +440,8 @@ func (p *Permit) Stood() error {
 }
 
 // Fails notes that there is no sandbox where the host runs its commands: no line of the
-// session is rewritten any more. If the sandbox stood there before, they can be built there, and a
-// command may have brought it about that they now cannot be: then only this line does not run.
+// session is rewritten any more. If a sandbox was built there before, a command may have brought
+// it about that none can be built now: then only this line does not run.
 func (p *Permit) Fails(why error) error {
 	if at := (&Permits{p.dir}); !at.has(stoodName) {
 		return at.Stop(why.Error())
@@ -449,8 +449,8 @@ func (p *Permit) Fails(why error) error {
 	return nil
 }
 
-// Meets keeps the sandbox that the line has met, which has failed, for its record, and returns
-// what the agent is told of them, "" for nothing.
+// Meets keeps what the sandbox refused the line, which has failed, for its record, and returns
+// what the agent is told of that, "" for nothing.
 func (p *Permit) Meets(end *sandbox.End) (advice string, err error) {
 	end.Dir, end.Line, end.Outward = cmp.Or(p.Dir, end.Dir), p.Line, p.Outward
 	all := sandbox.Meets(p.Plan, end, workspace.Tree{Env: workspace.Env{Place: patterns.Place{Workspace: p.Workspace, Roots: p.Roots}}})

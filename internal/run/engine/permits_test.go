@@ -130,9 +130,9 @@ func TestRewriteWithoutInput(t *testing.T) {
 	}
 }
 
-// TestSandboxFail: that the sandbox fails where a host runs its commands counts for the session unless
-// some have stood there.
-func TestSandboxFail(t *testing.T) {
+// TestSandboxFails: that the sandbox fails where a host runs its commands counts for the session,
+// unless one has been built there before.
+func TestSandboxFails(t *testing.T) {
 	for _, stood := range []bool{false, true} {
 		e, dirs := sandboxed(t, `allow = ["Bash(ls:*)"]`)
 		for _, id := range []string{"t1", "t2"} {
@@ -149,7 +149,7 @@ func TestSandboxFail(t *testing.T) {
 			}
 		}
 		if why, stopped := dirs.permitsOf("claude:s").Stopped(); stopped == stood {
-			t.Errorf("after the sandbox that stood (%v): %v %s", stood, stopped, why)
+			t.Errorf("after a sandbox that was built (%v): %v %s", stood, stopped, why)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func FuzzPermit(f *testing.F) {
 	})
 }
 
-// TestPermitMeets: what a line met at a refusal of the sandbox is told to the agent, unless it is not to be
+// TestPermitMeets: what the sandbox refused a line is told to the agent, unless it is not to be
 // advised, and kept for the record of the tool use, once.
 func TestPermitMeets(t *testing.T) {
 	for _, advice := range []string{"on", "off"} {

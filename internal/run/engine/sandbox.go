@@ -21,7 +21,7 @@ import (
 )
 
 // Sandbox returns the plan of the sandbox for a command that begins in a directory, by the
-// policy and the present rules of the session. The error says why there can be none.
+// policy and the present rules of the session. The error says why there can be no plan.
 func (r *Rules) Sandbox(dir string) (*sandbox.Plan, error) {
 	tree := workspace.NewGlance(workspace.Tree{Env: workspace.Env{Place: r.Place}}, &r.seen)
 	machine := workspace.Machine(r.Place, dir != "")
@@ -65,8 +65,8 @@ func (r *Rules) Sandboxed() bool { return r.Spec.Sandbox == "on" || r.Spec.Sandb
 // them does as Decision.Sandbox says. The error says why there can be no sandbox.
 func (r *Rules) Within() error { return r.decideBy(r.planNow, false) }
 
-// OnlyWithin is Within, with every command line inside: what needs more than the sandbox lets it is
-// asked about or allowed as without them, and fails.
+// OnlyWithin is Within, with every command line inside: what needs more than the sandbox lets it do
+// is asked about or allowed as without it, and fails.
 func (r *Rules) OnlyWithin() error { return r.decideBy(r.planNow, true) }
 
 func (r *Rules) planNow() (*sandbox.Plan, error) { return r.Sandbox("") }

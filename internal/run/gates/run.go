@@ -56,8 +56,8 @@ type Result struct {
 	Status    Status     `json:"status"`
 	Failure   Failure    `json:"failure_type,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	Sandbox   string     `json:"sandbox,omitempty"`   // inside or outside, "" if there are none, or it did not come to that
-	Met       []string   `json:"met,omitempty"`       // the sandbox that a gate met which has failed inside, as in the record
+	Sandbox   string     `json:"sandbox,omitempty"`   // inside or outside, "" if there is no sandbox, or the gate did not get that far
+	Met       []string   `json:"met,omitempty"`       // what the sandbox refused a gate that failed inside, as in the record
 	Exit      *int       `json:"exit_code,omitempty"` // nil if it did not run, or is unknown
 	Took      int64      `json:"duration_ms"`
 	Artifacts []Artifact `json:"artifacts,omitempty"` // of a gate that passed
@@ -103,9 +103,9 @@ type Runner struct {
 	Limit   time.Duration // of each gate
 	// Output returns the writer for a gate's output.
 	Output func(item, gate string) io.Writer
-	// Inside runs the command of an allowed gate inside the sandbox, and returns which of them it
-	// met if it has failed, the clearest first; nil: there are none, and what was decided to
-	// run inside does not run.
+	// Inside runs the command of an allowed gate inside the sandbox, and returns what the sandbox
+	// refused it if it has failed, the clearest first; nil: there is no sandbox, and what was
+	// decided to run inside does not run.
 	Inside func(context.Context, *Allowed, *process.Command) (process.Result, []sandbox.Met, error)
 
 	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
@@ -253,7 +253,7 @@ func (res *Result) fail(why Failure, reason string) {
 	res.Status, res.Failure, res.Reason = Fail, why, reason
 }
 
-// Where a gate runs, if there are the sandbox.
+// Where a gate runs, if there is a sandbox.
 const (
 	inside  = "inside"
 	outside = "outside"
@@ -361,7 +361,7 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 	}
 }
 
-// meets notes the sandbox that a gate met which has failed, and what to do about the first.
+// meets notes what the sandbox refused a gate that has failed, and what to do about the first.
 func (res *Result) meets(met []sandbox.Met) {
 	if res.Failure == Exited && len(met) > 0 {
 		res.Met = sandbox.Names(met)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSandbox: what was decided to run inside the sandbox runs there or not at all, and what needs
-// more than they let it runs outside, unless all gates run inside.
+// more than the sandbox lets it do runs outside, unless all gates run inside.
 func TestSandbox(t *testing.T) {
 	const rules = `allow = ["Bash(git push)", "Bash(npm test)"]`
 	for _, tt := range []struct {
@@ -25,7 +25,7 @@ func TestSandbox(t *testing.T) {
 	}{
 		{name: "no sandbox", run: "npm test", built: true, ran: "without"},
 		{name: "inside", run: "npm test", decided: true, built: true, where: "inside", ran: "inside"},
-		{name: "nobody builds them", run: "npm test", decided: true, where: "inside", failed: "not_started"},
+		{name: "nobody builds it", run: "npm test", decided: true, where: "inside", failed: "not_started"},
 		{name: "outside", run: "git push", decided: true, built: true, where: "outside", ran: "without"},
 		{name: "all inside", run: "git push", decided: true, all: true, built: true, where: "inside", ran: "inside"},
 		{name: "all, and nobody builds them", run: "git push", decided: true, all: true, where: "inside", failed: "not_started"},
@@ -66,8 +66,9 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// TestMet: the result of a gate that failed inside the sandbox, and the record, have which the sandbox it
-// met, and the reason says what to do about the first; those of any other gate do not.
+// TestMet: the result of a gate that failed inside the sandbox, and the record, have what the
+// sandbox refused it, and the reason says what to do about the first; those of any other gate
+// do not.
 func TestMet(t *testing.T) {
 	met := sandbox.Meets(&sandbox.Plan{}, &sandbox.End{Refused: []sandbox.Refusal{{Host: "example.org", Port: "443"}}}, nil)
 	for _, tt := range []struct {
@@ -76,7 +77,7 @@ func TestMet(t *testing.T) {
 		met   []sandbox.Met
 		told  bool
 	}{
-		{name: "it was stopped by the sandbox", ended: process.Result{Exit: 1}, met: met, told: true},
+		{name: "the sandbox stopped it", ended: process.Result{Exit: 1}, met: met, told: true},
 		{name: "it failed", ended: process.Result{Exit: 1}},
 		{name: "it passed in spite of one", met: met},
 		{name: "its time was over", ended: process.Result{Exit: -1, TimedOut: true}, met: met},

@@ -53,7 +53,7 @@ func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, err
 	return res, err
 }
 
-var errNoSandbox = errors.New("who builds the sandbox ended before they were there")
+var errNoSandbox = errors.New("the process that builds the sandbox ended before it was ready")
 
 // around is one run.
 type around struct {
@@ -189,9 +189,9 @@ func inMemory(text []byte) (*os.File, error) {
 	return file, nil
 }
 
-// spaces are the namespaces that whoever builds a sandbox is started in, beside that of users
-// ("users"), by the names by which tests omit them. Those of mounts and of processes each
-// command has for itself.
+// spaces are the namespaces that the process that builds a sandbox is started in, beside that of
+// users ("users"), by the names by which tests omit them. Each command has namespaces of mounts
+// and of processes of its own.
 var spaces = map[string]uintptr{"net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC}
 
 // separate adds these namespaces to the attributes of a program. Inside, the user is whom
@@ -255,7 +255,7 @@ func serve(proxy func(net.Listener), fds []int) {
 	}
 }
 
-// sandbox returns what whoever builds the sandbox is told of the plan.
+// sandbox returns what the process that builds the sandbox is told of the plan.
 func (h *Held) sandbox() inside.Sandbox {
 	p := h.Plan
 	w := inside.Sandbox{
@@ -294,9 +294,8 @@ func Ours(roots []string) error {
 	return nil
 }
 
-// Probe builds a sandbox around nothing. The error says why there are none: on this machine, if
-// [IsMissing] says so; else at the moment, for which a command that runs beside may be the
-// reason.
+// Probe builds a sandbox around nothing. The error says why there is none: on this machine, if
+// [IsMissing] says so; else at the moment, which another command may have caused.
 func Probe(ctx context.Context) error {
 	return probe(ctx, nil)
 }

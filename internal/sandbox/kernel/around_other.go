@@ -21,7 +21,7 @@ func (h *Held) Run(ctx context.Context, _ *process.Command) (process.Result, err
 
 // Probe returns why there is no sandbox here.
 func Probe(context.Context) error {
-	return &missing{runtime.GOOS + "/" + runtime.GOARCH, errors.New("only Linux on amd64 and arm64 has them")}
+	return &missing{runtime.GOOS + "/" + runtime.GOARCH, errors.New("only Linux on amd64 and arm64 has a sandbox")}
 }
 
 // Hand prepares nothing.

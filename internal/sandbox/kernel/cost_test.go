@@ -18,7 +18,7 @@ import (
 var turns = flag.Int("turns", 10, "how often each command is timed")
 
 // TestCost shows what a program that runs already pays for a command in the sandbox, layer by
-// layer, in turn with the same command without them. It only shows figures: a busy machine
+// layer, in turn with the same command without a sandbox. It only shows figures: a busy machine
 // has others, of which the least is the best.
 func TestCost(t *testing.T) {
 	w := newWorld(t)

@@ -38,8 +38,8 @@ var writes = []string{"tree", "landlock"}
 // rights hold the mounts themselves.
 var rights = []string{"capabilities", "seccomp", "landlock"}
 
-// others hold processes outside. Only root can have the other sandbox without a namespace
-// of users.
+// others are the layers that hold processes outside. Only root can build the other layers
+// without a namespace of users.
 var others = []string{"users", "capabilities", "pid", "processes", "landlock"}
 
 func put(path, text string, flags int) error {
@@ -525,7 +525,7 @@ func TestEscapes(t *testing.T) {
 				t.Fatalf("it gets out of the sandbox: %s", said)
 			}
 			if out, said := attackInRoom(t, e); out {
-				t.Fatalf("it gets out of the sandbox of a room: %s", said)
+				t.Fatalf("it gets out of the sandbox in a room: %s", said)
 			}
 			if out, said := attack(t, e, e.without); !out {
 				t.Fatalf("it does not get out without %v either, so it shows nothing: %s", e.without, said)
@@ -555,7 +555,8 @@ func forOthers(t *testing.T) string {
 	return exe
 }
 
-// TestBounded: whoever is held to lower limits than those of the sandbox has a sandbox, with his own.
+// TestBounded: a user who is held to lower limits than those of the sandbox has a sandbox, with
+// these lower limits.
 func TestBounded(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else")

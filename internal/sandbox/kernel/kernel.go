@@ -1,9 +1,9 @@
 // Package kernel holds a command to a plan of package sandbox by means of the kernel:
 // namespaces for users, mounts, processes, the network and IPC; a read-only tree with
-// masks; no capabilities; Landlock; seccomp. Package inside is what builds them.
+// masks; no capabilities; Landlock; seccomp. Package inside builds the sandbox.
 //
 // The sandbox is built whole or not at all: where a layer is missing, [Held.Run] starts
-// nothing. [Probe] says so before. Only Linux has them.
+// nothing. [Probe] says so before. Only Linux has a sandbox.
 package kernel
 
 import (
@@ -30,7 +30,7 @@ func (m *missing) Unwrap() error { return m.err }
 // IsMissing reports whether an error says that there is no sandbox on this machine.
 func IsMissing(err error) bool { return errors.As(err, new(*missing)) }
 
-// unbegun is the error that nothing of a command has begun in the sandbox that it was to have.
+// unbegun is the error that a command has not begun in the sandbox that it was to have.
 type unbegun struct{ err error }
 
 func (u *unbegun) Error() string { return u.err.Error() }

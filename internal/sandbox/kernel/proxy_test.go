@@ -62,7 +62,7 @@ exec 3<>/dev/tcp/` + "${TCP%:*}/${TCP#*:} && echo direct"
 	}
 }
 
-// TestProbe: the sandbox can be built where the tests run, and a layer that cannot be is
+// TestProbe: a sandbox can be built where the tests run, and a layer that cannot be built is
 // named.
 func TestProbe(t *testing.T) {
 	if err := Probe(t.Context()); err != nil {

@@ -22,8 +22,8 @@ import (
 )
 
 // Room is where the commands of a session run, each inside a sandbox of its own. They share
-// loopback, so that one reaches what another one serves, and IPC. One process builds all
-// their sandbox, so that none waits for a program to start. It is safe for concurrent use.
+// loopback, so that one reaches what another one serves, and IPC. One process builds the
+// sandbox of each, so that none waits for a program to start. It is safe for concurrent use.
 type Room struct {
 	out  proxy.Proxy
 	cmd  *exec.Cmd
@@ -140,8 +140,8 @@ func (r *Room) why() error {
 	return r.err
 }
 
-// Prepare has the sandbox of a plan built for a command that is not known yet. Each must be
-// started or forgone.
+// Prepare has the sandbox of a plan built for a command that is not known yet. Each Process
+// must be started or forgone.
 func (r *Room) Prepare(plan *sandbox.Plan) (*Process, error) {
 	h := &Held{Plan: plan}
 	if len(plan.Hosts) > 0 {
@@ -174,8 +174,8 @@ func gone(err error) bool {
 
 // Start starts the command, whose program is given by its absolute path, and returns when it
 // has begun. streams are its standard input, output and error. It is to be called once. If
-// [IsUnbegun] says so of its error, the command may be started in other sandbox: these may be
-// of files that have changed.
+// [IsUnbegun] says so of its error, the command may be started in another sandbox: this one may
+// be made of files that have changed.
 func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
 	s, err := p.held.start(cmd)
 	if err == nil {
@@ -235,7 +235,7 @@ func (p *Process) says(s *inside.Start, program string, streams [3]*os.File) err
 	return err
 }
 
-// Forgo ends the sandbox if no command was started in them.
+// Forgo ends the sandbox if no command was started in it.
 func (p *Process) Forgo() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,7 +248,7 @@ func (p *Process) Forgo() {
 // killed is the exit code of a command of whose end nobody has told.
 const killed = 128 + int(unix.SIGKILL)
 
-// Process is a command in a room, or the sandbox that wait for one.
+// Process is a command in a room, or a sandbox that waits for one.
 type Process struct {
 	room    *Room
 	held    *Held

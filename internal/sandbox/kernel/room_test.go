@@ -186,7 +186,7 @@ func TestRoomFails(t *testing.T) {
 	broken := w.plan()
 	broken.Writable[0].Path = w.Root + "/none"
 	if no := new(missing); !errors.As(run(broken, "/bin/touch", w.Out), &no) || no.layer != "mounts" {
-		t.Error("sandbox that cannot be built")
+		t.Error("a sandbox that cannot be built")
 	}
 	if not := new(process.NotStarted); !errors.As(run(w.plan(), w.Work+"/mine", w.Work), &not) {
 		t.Error("a program that cannot be run")
@@ -202,8 +202,8 @@ func TestRoomFails(t *testing.T) {
 	}
 }
 
-// waits returns when the sandbox waits for their command: the last thing that they have before
-// it are the rules of Landlock.
+// waits returns when the sandbox waits for its command: the rules of Landlock are the last thing
+// that is built before.
 func (r *Room) waits() {
 	for {
 		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", r.cmd.Process.Pid))
@@ -215,7 +215,7 @@ func (r *Room) waits() {
 	}
 }
 
-// TestRoomForgone: of the sandbox for which no command comes nothing is left.
+// TestRoomForgone: nothing is left of a sandbox for which no command comes.
 func TestRoomForgone(t *testing.T) {
 	w, r := newWorld(t), openRoom(t)
 	children := func() string {
@@ -275,8 +275,8 @@ func TestRoomForgone(t *testing.T) {
 	p.Forgo()
 }
 
-// TestRoomAhead: the sandbox that were built before the command was known do not have it if what
-// they are made of has changed; those that are built then hold it to the plan.
+// TestRoomAhead: a sandbox that was built before the command was known is not used if what it is
+// made of has changed; the one that is built then holds the command to the plan.
 func TestRoomAhead(t *testing.T) {
 	another := func(dir string) error {
 		return errors.Join(os.Rename(dir, dir+"-old"), os.Mkdir(dir, 0o755), os.WriteFile(dir+"/k", []byte(marker), 0o644))

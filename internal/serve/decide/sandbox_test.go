@@ -9,8 +9,8 @@ import (
 )
 
 // TestSandbox: what was decided to run inside the sandbox is answered with what runs it there, once,
-// for a client that runs what it is answered; for any other, the sandbox in the policy change
-// nothing.
+// for a client that runs what it is answered; for any other client, the sandbox in the policy
+// changes nothing.
 func TestSandbox(t *testing.T) {
 	const sandboxed = "sandbox = \"on\"\nallow = [\"Bash(ls)\", \"Bash\"]\nask = [\"Bash(touch x)\", \"Bash(git push)\"]\ndeny = [\"Bash(curl:*)\"]\n"
 	within := func(o engine.Options) (*engine.Engine, error) {

@@ -35,7 +35,7 @@ type Options struct {
 	// server closes it. Warn is for its Options.
 	Open func(agent, role string, warn func(string)) (*engine.Engine, error)
 	// Enclose has rules decide about commands of terminal sessions with a sandbox around them,
-	// if they say so; nil: there are none. An error: no command runs.
+	// if the rules say so; nil: there is no sandbox. An error: no command runs.
 	Enclose func(r *engine.Rules) error
 	// Rules loads the rules by which Open decides for agents of a role, without a record.
 	Rules func(role string) (*engine.Rules, error)

@@ -544,7 +544,7 @@ func (s *session) run(c *command, at *process.Dir) (*console, error) {
 }
 
 // ours returns the path of a file of ours for a command. One that runs inside the sandbox has a
-// directory for them, since the others are withheld there.
+// directory for such files, since the others are withheld there.
 func (s *session) ours(c *command, name string) string {
 	if c.scratch != "" {
 		return filepath.Join(c.scratch, name)

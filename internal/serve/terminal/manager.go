@@ -48,7 +48,7 @@ type Decider interface {
 type encloser interface {
 	// Enclose prepares the program of a command for that, which writes to the directory scratch
 	// too. over is called once it was started, or could not be: it returns when the command has
-	// ended, with what a person is told of it, or with the error if there were no sandbox.
+	// ended, with what a person is told of it, or with the error if there was no sandbox.
 	Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() (says []string, err error), err error)
 }
 

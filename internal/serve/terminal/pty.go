@@ -55,7 +55,7 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 // sandboxed is how a program went inside the sandbox.
 type sandboxed struct {
 	says []string // what a person is told of it
-	err  error    // why there were no sandbox: it did not run
+	err  error    // why there was no sandbox: it did not run
 }
 
 // preparer changes a program right before it is started, so that it runs inside the sandbox. over

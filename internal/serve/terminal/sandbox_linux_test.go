@@ -140,13 +140,13 @@ func (b *bench) idle(id string) {
 	}
 }
 
-// TestNoSandbox: what was decided to run inside the sandbox does not run where nobody builds them,
-// or where they cannot be built.
+// TestNoSandbox: what was decided to run inside the sandbox does not run where nobody builds it,
+// or where it cannot be built.
 func TestNoSandbox(t *testing.T) {
 	missing := kernel.Probe(t.Context()) != nil
 	for name, decider := range map[string]func(inSandbox) Decider{
-		"nobody builds them": func(d inSandbox) Decider { return d },
-		"they cannot be":     func(d inSandbox) Decider { return builder{d, ""} },
+		"nobody builds it":   func(d inSandbox) Decider { return d },
+		"it cannot be built": func(d inSandbox) Decider { return builder{d, ""} },
 	} {
 		dir := t.TempDir()
 		b := enclosed(t, decider)

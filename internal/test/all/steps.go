@@ -327,9 +327,9 @@ func hooks(r *runner) {
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./internal/hook")
 }
 
-// a command tries to get out of the sandbox of commands, with each layer and without it, as root
-// and as others; it does real work inside, kills it, and shows what it costs. Where the
-// machine can build none, it is skipped.
+// sandbox tries to get out of the sandbox, with each layer and without it, as root and as
+// others; it does real work inside, kills it, and shows what it costs. Where the machine can
+// build no sandbox, it is skipped.
 func sandbox(r *runner) {
 	if why := noSandbox(); why != "" {
 		r.Skip("sandbox", why)
@@ -345,11 +345,11 @@ func sandbox(r *runner) {
 	r.goTest("-count=1", "-tags", "sandbox", "-timeout", "1h", "./internal/test/sandbox", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
 
-// machine runs the tests of internal/sandbox/kernel on emulated machines, of arm64 too and with an older
-// kernel. It runs in the long form only: such a machine is ten times as slow.
+// machine runs the tests of internal/sandbox/kernel on emulated machines, of arm64 too and with an
+// older kernel. It runs in the long form only: such a machine is ten times as slow.
 func machine(r *runner) {
 	if !r.long {
-		r.printf("machine: the sandbox on emulated machines in the long form only\n")
+		r.printf("machine: the sandbox is tested on emulated machines in the long form only\n")
 		return
 	}
 	r.Verbose = true

@@ -11,7 +11,7 @@
 //   - check: each row under its own policy, under some common ones and under that of init,
 //     with risk on and off; rows have links and file systems of their own;
 //   - explain: each tool use in a project on disk under the policy of init, with a sandbox and
-//     without them;
+//     without;
 //   - session: the recorded sessions, with their memory, and a person who answers each
 //     question: for the session, always, never, once; with a sandbox and without.
 //

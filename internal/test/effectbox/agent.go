@@ -27,7 +27,7 @@ import (
 // agentEnv marks the process in the box that decides lines and runs them.
 const agentEnv = "AGENT_WRAPPER_EFFECT_AGENT"
 
-// Agent is who decides lines in the box, and plans the sandbox around them. It is made when
+// Agent is who decides lines in the box, and plans the sandbox around them. The agent is made when
 // the tree is there, and used by the user that runs the lines.
 type Agent interface {
 	// Decide decides lines, none of which has run.
@@ -51,7 +51,7 @@ const (
 type errand struct {
 	Decide, Run []string
 	Without     string
-	Room        bool // the sandbox is those of a driven agent's command
+	Room        bool // the sandbox is that of a driven agent's command
 	Dir         string
 	Keep        []string
 	Timeout     time.Duration

@@ -4,8 +4,8 @@
 //
 //	go test -tags oracle ./internal/test/effects -run Effects -args -lines 1000 -seed 1
 //
-// TestWithin does the reverse: it runs lines that are allowed because the kernel's the sandbox is
-// around them, whatever they do, and looks from outside whether anything got out:
+// TestWithin does the reverse: it runs lines that are allowed because they run inside the sandbox,
+// whatever they do, and checks from outside whether anything got out:
 //
 //	go test -tags oracle ./internal/test/effects -run Within -args -within 1000 -seed 1
 //

@@ -537,8 +537,8 @@ func (w *sandboxed) report() {
 	}
 }
 
-// control is a line that does what the sandbox holds, with what must be seen without a part of
-// them. Some only one of the users can do.
+// control is a line that does what the sandbox prevents, with what must be seen without a part of
+// the sandbox. Some lines only one of the users can run.
 type control struct{ name, line, without, kind, only string }
 
 var controls = []control{
@@ -575,8 +575,8 @@ var controls = []control{
 	{"the name of the host", "hostname n$RANDOM", effectbox.NoSandbox, effectbox.System, "root"},
 }
 
-// sequels are pairs of lines of which the first prepares what the second does, in the sandbox
-// that are planned anew.
+// sequels are pairs of lines of which the first prepares what the second does, in a sandbox that
+// is planned anew.
 var sequels = []control{
 	{"a secret, when the directory of a rule was moved", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00cat n1/secrets/*", effectbox.NoPins, effectbox.Read, ""},
 	{"a file that a rule protects, made anew", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00" + `python3 -c "import os; os.mkdir('con'+'f'); open('con'+'f/prod.json','w').write('x')"`, effectbox.NoPins, effectbox.Protected, ""},

@@ -93,15 +93,16 @@ unittest.main()'`, "", ""},
 	{"git", "git", "git log none", "", ""},
 	{"mkdir", "", "mkdir .", "", ""},
 	{"tests of such errors", "", "echo 'want Read-only file system, got nil: out/x'; echo 'touch: Permission denied: sub/y'; exit 1", "", ""},
-	{"a refusal of the sandbox, and success", "", "echo x >/etc/x; true", "", ""},
-	{"a refusal of the sandbox, in a pipe", "", "cat .env | tail -1", "", ""},
+	{"a refusal, and success", "", "echo x >/etc/x; true", "", ""},
+	{"a refusal, in a pipe", "", "cat .env | tail -1", "", ""},
 	{"an imitation", "", "echo \"agent-wrapper: /etc: it is read-only inside the sandbox\"; exit 1", "", ""},
 	{"words in names", "", "echo \"cat: 'Permission denied'\"; exit 1", "", ""},
 	{"control characters", "", `printf "touch: '/etc/\033[2Jx\007': Permission denied\n"; exit 1`, "", ""},
 }
 
-// TestAdvice: real programs that the sandbox stops are told so, in their own words for it, and
-// those that fail for another reason are not. The short form takes a third of them, by the
+// TestAdvice: behind the output of real programs that the sandbox stops, advice is written,
+// whatever words they have for the error; behind that of programs that fail for another reason
+// there is none. The short form takes a third of them, by the
 // seed. What is not installed is left out: no package of the tests is for it.
 func TestAdvice(t *testing.T) {
 	tried := 0
@@ -146,7 +147,7 @@ func adviceIn(out string) string {
 	return out[at:]
 }
 
-// recorded returns the sandbox that the record has.
+// recorded returns what the sandbox refused, by the record.
 func recorded(t *testing.T, file string) string {
 	data, err := os.ReadFile(file)
 	must(t, err)

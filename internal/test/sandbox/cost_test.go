@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestCost shows what the sandbox costs a command, timed in turn with the same one without
-// them and with bare bash. It only shows figures: a busy machine has others.
+// TestCost shows what the sandbox costs a command, timed in turn with the same one without it
+// and with bare bash. It only shows figures: a busy machine has others.
 func TestCost(t *testing.T) {
 	w := newWorld(t, map[string]string{"a": "a"})
 	ways := []struct {

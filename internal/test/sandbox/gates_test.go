@@ -11,8 +11,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/gates"
 )
 
-// TestGates: a gate of a plan runs inside the sandbox, by flag or by policy, which holds it; its
-// result says so, and which of them it met.
+// TestGates: a gate of a plan runs inside the sandbox, by flag or by policy, and is held to it; its
+// result says so, and what the sandbox refused it.
 func TestGates(t *testing.T) {
 	const plan = `{"schemaVersion":"1.0.0","target":"main","items":[
 		{"name":"in","gates":[{"name":"writes","run":"bash in.sh"}]},

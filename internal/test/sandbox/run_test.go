@@ -60,11 +60,11 @@ func TestSmallProgram(t *testing.T) {
 		t.Errorf("with another program: exit code %d\n%s", got, out)
 	}
 	// What ends before it has built a sandbox, as one that is killed does, tells nothing of the
-	// machine: nothing runs where the sandbox is only wished for, either.
+	// machine: nothing runs with --sandbox=on, either.
 	on := w.command("run.sh", "--sandbox=on")
 	on.Path = filepath.Join(alone, "agent-wrapper")
 	if out, err := on.CombinedOutput(); err == nil || strings.Contains(string(out), "done") || !strings.Contains(string(out), "there is no sandbox at the moment, so nothing runs") {
-		t.Errorf("with another program and the sandbox that are wished for: %v\n%s", err, out)
+		t.Errorf("with another program and --sandbox=on: %v\n%s", err, out)
 	}
 	out, err := exec.Command(filepath.Join(filepath.Dir(program), "agent-wrapper-sandbox")).CombinedOutput()
 	if got := code(err); got != 2 || !strings.Contains(string(out), "exec --sandbox") {
@@ -173,7 +173,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestPlan: what a policy makes of the sandbox can be read.
+// TestPlan: the sandbox that a policy makes can be read.
 func TestPlan(t *testing.T) {
 	w := newWorld(t, map[string]string{".env": "x", ".git/HEAD": "x", ".git/config": "x", ".git/hooks/x": ""})
 	cmd := exec.Command(program, "policy", "sandbox", "--allow", "WebFetch(example.com)")
@@ -187,7 +187,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestUnplanned: where the sandbox can be built, and none be planned, nothing runs.
+// TestUnplanned: where a sandbox can be built but not planned, nothing runs.
 func TestUnplanned(t *testing.T) {
 	w := newWorld(t, nil)
 	for len(w.project) < 4000 {

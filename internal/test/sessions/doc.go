@@ -6,7 +6,7 @@
 //	go run ./internal/test/sessions
 //	go run ./internal/test/sessions -causes    # and what is asked about needlessly, by cause
 //	go run ./internal/test/sessions -uses      # each use with its decision
-//	go run ./internal/test/sessions -sandbox     # with a sandbox around the commands
+//	go run ./internal/test/sessions -sandbox   # with a sandbox around the commands
 //	go run ./internal/test/sessions -attacks   # the attacks of the corpora that run
 //	go run ./internal/test/sessions -real      # recorded sessions of real agents, through decide
 //	go run ./internal/test/sessions -real -run -decide "--sandbox=on --applies-input"

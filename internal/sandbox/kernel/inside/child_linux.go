@@ -18,8 +18,8 @@ type call struct {
 	layer string
 }
 
-// child is the first process inside. It has our memory, since a copy would cost more than all
-// the sandbox, and a stack of its own. Nothing of Go runs there: it makes the calls that it was
+// child is the first process inside. It shares our memory, since a copy would cost more than the
+// whole sandbox, and has a stack of its own. Nothing of Go runs there: it makes the calls that it was
 // given, starts the command, reaps what has lost its parent, and ends when the command does,
 // with all that is left. It gives up all rights first, as the command has none, and nobody
 // inside can look into it (layer first).

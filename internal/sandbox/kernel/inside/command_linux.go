@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command is a command around which the sandbox is built: by a thread, in namespaces of mounts
-// and of processes of its own, and at last by its first process. What is built is known
+// command is a command around which a sandbox is built: by a thread, in namespaces of mounts
+// and of processes of its own, and at last by its first process. What is to be built is known
 // before the command is.
 type command struct {
 	*Sandbox

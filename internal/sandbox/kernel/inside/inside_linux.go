@@ -28,7 +28,7 @@ const (
 // lineFD is the descriptor of the line to whoever has started it, behind its streams.
 const lineFD = 3
 
-// Order is what it is told to do: to start a command inside the sandbox.
+// Order tells it to start a command inside the sandbox.
 type Order struct {
 	Sandbox
 	Start
@@ -68,7 +68,7 @@ func (e *Exact) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Sandbox are what is to be built.
+// Sandbox is what is to be built.
 type Sandbox struct {
 	Build              string // whose order it is; see build.Name
 	Writable, ReadOnly Exact

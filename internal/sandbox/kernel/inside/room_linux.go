@@ -17,7 +17,7 @@ import (
 
 // room is a process that has what the commands of a session share, the namespaces of
 // users, of the network and of IPC. It builds a sandbox for each order, which comes with a line
-// of its own. There the command comes for which they are, with its streams. It ends when
+// of its own. On that line comes the command for it, with its streams. It ends when
 // nobody is on its line any more, and all do when nobody is on ours.
 func room(l *line) (int, error) {
 	port, err := strconv.Atoi(os.Getenv(RoomPort))
@@ -100,7 +100,7 @@ func (a *attended) end() {
 // endLimit is a time in which everything ends that can be ended.
 const endLimit = 3 * time.Second
 
-// attend builds a sandbox, runs the command that comes for them, and calls done. It needs a
+// attend builds a sandbox, runs the command that comes for it, and calls done. It needs a
 // goroutine that ends with it, as run does.
 func attend(order int, l *line, done func(error)) {
 	w := &Sandbox{}
@@ -115,8 +115,8 @@ func attend(order int, l *line, done func(error)) {
 	done(err)
 }
 
-// await builds a sandbox before the command comes that is to run there. They must still stand
-// when it comes: what they are made of may have changed.
+// await builds a sandbox before the command comes that is to run there. The sandbox is checked
+// again when it comes: the files that it is made of may have changed.
 func (w *Sandbox) await(l *line) error {
 	runtime.LockOSThread()
 	c := newCommand(w, l)
