@@ -170,7 +170,7 @@ func lines(t testing.TB, data []byte) []map[string]any {
 	return all
 }
 
-// record reads the record of decisions.
+// record reads the audit log.
 func record(t testing.TB, b *box) []decision {
 	t.Helper()
 	var all []decision

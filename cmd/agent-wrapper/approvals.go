@@ -132,7 +132,7 @@ func (a *app) approvalsAllowCommand(f *approvalsFlags) *cobra.Command {
 	flags.DurationVar(&f.limit, "for", 0, "for this `time`, such as 30m, with the rung")
 	flags.IntVar(&f.times, "times", 0, "for this `number` of tool uses, this one included, with the rung")
 	flags.StringVar(&f.input, "input", "", "run this input, as `JSON`, instead of the one asked about; it is decided again")
-	flags.StringVar(&f.message, "message", "", "`comment` for the record")
+	flags.StringVar(&f.message, "message", "", "`comment` for the audit log")
 	return cmd
 }
 

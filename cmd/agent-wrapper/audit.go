@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 )
 
-// auditFlags are the flags about the record of decisions.
+// auditFlags are the flags about the audit log.
 type auditFlags struct{ file, sync string }
 
 func (f *auditFlags) add(flags *pflag.FlagSet) {

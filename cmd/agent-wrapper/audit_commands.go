@@ -24,10 +24,10 @@ import (
 func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Verify, watch, search and export the record of decisions",
-		Long: `Every decision and its outcome is a line in the record. Each line carries the
-hash of the line before, and a second file, the head, says how far the record
-must go at least. Without FILE, the commands use your own record.`,
+		Short: "Verify, watch, search and export the audit log",
+		Long: `Every decision and its outcome is an entry in the audit log. Each entry has the
+hash of the entry before, and a second file, the head, says how far the audit
+log must go at least. Without FILE, the commands use your own audit log.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit tail -f
   agent-wrapper audit search --behavior deny --since 24h
@@ -71,7 +71,7 @@ func openToRead(args []string) (*os.File, error) {
 // noRecord turns the error about a missing record into a usage error.
 func noRecord(file string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage("there is no record %s: give the file that --audit named", file)
+		return usage("there is no audit log %s: give the file that --audit named", file)
 	}
 	return err
 }
@@ -81,14 +81,14 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Check that a record was not changed",
-		Long: `verify reads the record from its first line and reports every line that was
+		Short: "Check that an audit log was not changed",
+		Long: `verify reads the audit log from its first entry and reports every entry that was
 changed, removed, inserted or moved, and every cut. The exit code is 0 if the
-record is intact, 3 if not, 2 if there is nothing to verify.
+audit log is intact, 3 if not, 2 if there is nothing to verify.
 
-Someone who can write to both the record and its head can rewrite both. To catch
-that, keep the hash that verify prints somewhere else and give it with --head
-later: the record must still have the line with this hash.`,
+Someone who can write to both the audit log and its head can rewrite both. To
+catch that, keep the hash that verify prints somewhere else and give it with
+--head later: the audit log must still have the entry with this hash.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit verify run.jsonl --head sha256:0c4f…`,
 		Args: atMostFile,
@@ -123,7 +123,7 @@ func (a *app) auditVerify(args []string, hash string, form *jsonForm) error {
 	case len(report.Faults) > 0:
 		return &coded{codeDenied, fmt.Errorf("%s is not as it was written: see the lines above", file)}
 	case report.Records == 0:
-		return usage("%s holds no record with a hash, so nothing in it can be verified", file)
+		return usage("%s has no entry with a hash, so nothing in it can be verified", file)
 	}
 	return nil
 }
@@ -135,9 +135,9 @@ type verifiedJSON struct {
 	Intact  bool           `json:"intact"`
 	Lines   int            `json:"lines"`
 	Records uint64         `json:"records"`
-	Head    string         `json:"head,omitempty"` // hash of the last record
-	Known   uint64         `json:"known"`          // the record up to which the head proves that nothing is missing
-	Since   uint64         `json:"since"`          // records after that with the hash of --head
+	Head    string         `json:"head,omitempty"` // hash of the last entry
+	Known   uint64         `json:"known"`          // the entry up to which the head proves that nothing is missing
+	Since   uint64         `json:"since"`          // entries after the one with the hash of --head
 	Faults  []auditFinding `json:"faults"`
 	Notes   []auditFinding `json:"notes"`
 }
@@ -178,9 +178,9 @@ func (a *app) writeReport(file, hash string, r *audit.Report) error {
 		finding("note: ", f)
 	}
 	if len(r.Faults) == 0 && r.Head != "" {
-		fmt.Fprintf(&out, "%s: %d records, each as it was written\nhead %s\n", file, r.Records, r.Head)
+		fmt.Fprintf(&out, "%s: %d entries, each as it was written\nhead %s\n", file, r.Records, r.Head)
 		if hash != "" {
-			fmt.Fprintf(&out, "the record with the hash given is there; %d follow it\n", r.Since)
+			fmt.Fprintf(&out, "the entry with the hash given is there; %d follow it\n", r.Since)
 		}
 	}
 	_, err := io.WriteString(a.out, out.String())
@@ -203,8 +203,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Session, "session", "", "only the session with this `id`")
 	flags.StringVar(&f.Agent, "agent", "", "only the subagent with this `id`")
 	flags.StringVar(&f.Use, "use", "", "only the tool use with this `id`")
-	flags.StringVar(&f.Kind, "kind", "", "only records of this kind: `decision|outcome|note|torn|begin`")
-	flags.StringVar(&f.Text, "text", "", "only records that contain this `text`, in upper or lower case")
+	flags.StringVar(&f.Kind, "kind", "", "only entries of this kind: `decision|outcome|note|torn|begin`")
+	flags.StringVar(&f.Text, "text", "", "only entries that contain this `text`, in upper or lower case")
 	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
 	flags.StringVar(&f.until, "until", "", "only before this `time`")
 	complete(cmd, "behavior", recordBehaviors...)
@@ -261,7 +261,7 @@ func (a *app) auditSearchCommand() *cobra.Command {
 	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "search [FILE]",
-		Short: "Find records that meet all conditions",
+		Short: "Find entries that meet all conditions",
 		Example: `  agent-wrapper audit search --behavior deny --since 24h
   agent-wrapper audit search --behavior ask --by timeout
   agent-wrapper audit search --tool Bash --text "git push" --output jsonl`,
@@ -281,7 +281,7 @@ func (a *app) auditSearchCommand() *cobra.Command {
 				return show.one(e, line)
 			}))
 			if err == nil && !found && isTerminal(a.out) {
-				fmt.Fprintln(a.err, "No record meets all conditions.")
+				fmt.Fprintln(a.err, "No entry meets all conditions.")
 			}
 			return err
 		},
@@ -293,14 +293,14 @@ func (a *app) auditSearchCommand() *cobra.Command {
 }
 
 func addRecordOutput(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVar(output, "output", outputText, "print records as `text|jsonl`")
+	cmd.Flags().StringVar(output, "output", outputText, "print entries as `text|jsonl`")
 	complete(cmd, "output", outputText, outputJSONL)
 }
 
 // recordsJSON is the output of audit search and audit tail with --json.
 type recordsJSON struct {
 	envelope
-	Records []json.RawMessage `json:"records"` // as they stand in the record
+	Records []json.RawMessage `json:"records"` // as they stand in the audit log
 }
 
 // recordView writes records: one after the other, or all in one object at the end.
@@ -369,9 +369,9 @@ func (a *app) auditExportCommand() *cobra.Command {
 	f, format := &filterFlags{}, ""
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Export records as JSON lines or CSV",
-		Long: `export prints the records: as JSON lines, byte for byte as in the record, or as
-CSV with the names of the columns in the first line. In CSV, a cell that a
+		Short: "Export entries as JSON lines or CSV",
+		Long: `export prints the entries: as JSON lines, byte for byte as in the audit log, or
+as CSV with the names of the columns in the first line. In CSV, a cell that a
 spreadsheet would take for a formula begins with an apostrophe.`,
 		Example: `  agent-wrapper audit export --format csv --since 2026-01-01 > decisions.csv`,
 		Args:    atMostFile,
@@ -409,7 +409,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "tail [FILE]",
-		Short: "Show the last records",
+		Short: "Show the last entries",
 		Example: `  agent-wrapper audit tail -n 50
   agent-wrapper audit tail -f`,
 		Args: atMostFile,
@@ -426,8 +426,8 @@ func (a *app) auditTailCommand() *cobra.Command {
 			return show.ended(tail(cmd.Context(), args, n, follow, show.one))
 		},
 	}
-	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many `records` to show")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep showing new records until interrupted")
+	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many `entries` to show")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep showing new entries until interrupted")
 	addRecordOutput(cmd, &output)
 	form = a.addJSON(cmd, jsonOnce)
 	return cmd

@@ -77,7 +77,7 @@ func TestVerifyShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := strings.Replace(string(text), `"kind":"begin"`, `"kind":"\u001b[2J\u009b2J\n`+path+`: 9 records, each as it was written"`, 1)
+	forged := strings.Replace(string(text), `"kind":"begin"`, `"kind":"\u001b[2J\u009b2J\n`+path+`: 9 entries, each as it was written"`, 1)
 	if err := os.WriteFile(path, []byte(forged), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestVerifyShows(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, shown := range []string{out.String(), errs.String()} {
-		if strings.ContainsAny(shown, "\x1b\u009b") || strings.Contains(shown, "\n"+path+": 9 records") {
+		if strings.ContainsAny(shown, "\x1b\u009b") || strings.Contains(shown, "\n"+path+": 9 entries") {
 			t.Errorf("%q", shown)
 		}
 	}

@@ -39,7 +39,7 @@ func opening(err error) error {
 	case errors.As(err, &damage):
 		return &coded{codeDenied, err}
 	case errors.As(err, &state):
-		return errors.New(state.Error() + "; the head of each record is there, also with --audit")
+		return errors.New(state.Error() + "; the head of each audit log is there, also with --audit")
 	case errors.Is(err, engine.ErrNoState):
 		return usage("%w: set HOME or XDG_STATE_HOME", engine.ErrNoState)
 	case errors.As(err, &bad):

@@ -34,10 +34,10 @@ func (a *app) execHistoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List the commands given to exec, newest first",
-		Long: `history lists runs of exec from the record of decisions: those that ran by
-themselves (auto), those that a person approved, once or for a session, and
-those that were denied. The output of commands is not kept, since nothing in a
-record can be deleted and output may hold secrets.`,
+		Long: `history lists runs of exec from the audit log: those that ran by themselves
+(auto), those that a person approved, once or for a session, and those that were
+denied. The output of commands is not kept, since nothing in an audit log can be
+deleted and output may hold secrets.`,
 		Example: `  agent-wrapper exec history --since 24h --status denied
   agent-wrapper exec history --search kubectl --json`,
 		Args: none(""),
@@ -48,7 +48,7 @@ record can be deleted and output may hold secrets.`,
 	flags.StringVar(&f.search, "search", "", "only commands that contain this `text`, in upper or lower case")
 	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
 	flags.StringVar(&f.status, "status", "", "only commands that were `auto|approved|denied`")
-	flags.StringVar(&f.file, "audit", "", "`file` with the record (default: your own)")
+	flags.StringVar(&f.file, "audit", "", "`file` with the audit log (default: your own)")
 	f.json = a.addJSON(cmd, jsonOnce)
 	complete(cmd, "status", statusAuto, statusApproved, statusDenied)
 	return cmd

@@ -171,7 +171,7 @@ func (p *planned) recordLift(a *app, record interface {
 		return fmt.Errorf("the whitelist is not lifted and nothing runs: %w", err)
 	}
 	const line = "!!! ------------------------------------------------------------"
-	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still apply.\n!!! The record notes it: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
+	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still apply.\n!!! The audit log notes it: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
 	return nil
 }
 

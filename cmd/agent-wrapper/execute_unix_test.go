@@ -27,7 +27,7 @@ import (
 
 var executeKills = flag.Int("execute-kills", 10, "how often execute is killed")
 
-// stub records that it was run: the length of the record of decisions at that
+// stub records that it was run: the length of the audit log at that
 // time, and its words, with a NUL after each.
 const stub = `#!/bin/sh
 size=$(/usr/bin/stat -c %%s "$STUB_AUDIT" || echo -1)
@@ -113,7 +113,7 @@ func (s *site) execute(args ...string) *exec.Cmd {
 
 // run is a call of a stub.
 type run struct {
-	size int64 // of the record of decisions when it started
+	size int64 // of the audit log when it started
 	argv []string
 }
 

@@ -21,7 +21,7 @@ var runGroups = []flagGroup{
 	{"Questions", []string{"approvals", "no-input", "advice"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
 	{"Result", []string{"output", "json", "json-schema", "fail-on"}},
-	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},
+	{"Audit log", []string{"audit", "audit-sync", "log", "agent", "plan"}},
 	{"Conversation", []string{"history", "input-format"}},
 	{"Agent", []string{"agent-command", "mcp-config", "add-dir", "append-system-prompt", "bare"}},
 	{"More policy", []string{"rules", "isolated", "frontmatter", "session-allow", "session-deny", "workspace", "dangerously-skip-permissions", "accept-managed"}},

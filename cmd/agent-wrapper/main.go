@@ -56,7 +56,7 @@ func heeding(parent context.Context, signals []os.Signal) (ctx context.Context, 
 }
 
 // endingSignals returns the signals that end the program in an orderly way: what it
-// started is ended, and the record is closed. A signal that was ignored when the
+// started is ended, and the audit log is closed. A signal that was ignored when the
 // program started, as by nohup or by & in a script, stays ignored.
 func endingSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
@@ -94,7 +94,7 @@ const (
 	codeDone     = 0   // done, or allowed
 	codeInternal = 1   // it could not be done, or a test failed
 	codeUsage    = 2   // the command line, or a file that it names, is wrong
-	codeDenied   = 3   // the run ended on a denial or a breach, --fail-on counts, or the record was changed
+	codeDenied   = 3   // the run ended on a denial or a breach, --fail-on counts, or the audit log was changed
 	codeAsk      = 10  // with --exit-code: the answer is ask
 	codeDeny     = 11  // with --exit-code: the answer is deny
 	codeTimeout  = 124 // the run took longer than --timeout, as timeout(1) has it

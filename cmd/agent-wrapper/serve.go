@@ -37,7 +37,7 @@ import (
 type storeFlags struct{ state, url string }
 
 func (f *storeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.state, "state", "", "`directory` for the store and the record (default: agent-wrapper in the state directory)")
+	flags.StringVar(&f.state, "state", "", "`directory` for the store and the audit log (default: agent-wrapper in the state directory)")
 	flags.StringVar(&f.url, "store", "", "`URL` of a database that several servers share, postgres://… (default: a file in the state directory)")
 }
 
@@ -308,7 +308,7 @@ func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 	return o, nil
 }
 
-// What lies in a state directory: the record of decisions, and the questions of run, exec
+// What lies in a state directory: the audit log, and the questions of run, exec
 // and decide.
 const (
 	recordFile   = "audit.jsonl"
@@ -424,7 +424,7 @@ func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []s
 		return err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). Press ^C to stop.\n", at.Workspace, at.Listening, at.Record)
+	fmt.Fprintf(&out, "Serving approvals for %s at %s (audit log: %s). Press ^C to stop.\n", at.Workspace, at.Listening, at.Record)
 	if code != "" {
 		fmt.Fprintf(&out, "Open %s/#%s (it lets one browser in, within ten minutes)\n", f.page(at), code)
 	}

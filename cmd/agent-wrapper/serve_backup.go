@@ -22,7 +22,7 @@ func (a *app) serveBackupCommand() *cobra.Command {
 		Short: "Back up the service's store to a new file, even while it runs",
 		Long: `The backup holds the store as it is at one moment: approvals, sessions,
 commands, chat, tokens (not their secrets), remembered approvals and copies of
-records. Only its owner can read it.`,
+audit logs. Only its owner can read it.`,
 		Example: `  agent-wrapper serve backup ~/agent-wrapper-2026-11-23.db`,
 		Args:    usageArgs(exactly(1, "the backup's file")),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.serveBackup(cmd.Context(), f, args[0]) },

@@ -32,7 +32,7 @@ func copyRecord(kept store.Store, record string, log *slog.Logger) (stop func())
 	var done sync.WaitGroup
 	done.Go(func() {
 		ledger.New(kept, name, record).Follow(ctx, copyEvery, func(err error) {
-			log.Error("the record is not copied to the store", "record", record, "error", err)
+			log.Error("the audit log is not copied to the store", "record", record, "error", err)
 		})
 	})
 	return func() {

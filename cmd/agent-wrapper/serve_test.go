@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 	if strings.Contains(log.String(), secret) || strings.Contains(string(line), secret) {
 		t.Error("the token was logged")
 	}
-	if out := ranAs(t, 0, "audit", "verify", at.Record); !strings.Contains(out, "records") {
+	if out := ranAs(t, 0, "audit", "verify", at.Record); !strings.Contains(out, "entries") {
 		t.Errorf("%s", out)
 	}
 	ranAs(t, codeUsage, "serve", "--listen", "0.0.0.0:0", "--state", state)

@@ -35,7 +35,7 @@ func (a *app) tellRefused(out io.Writer, text []byte, workspace string) error {
 		return err
 	}
 	if len(asked) == 0 {
-		_, err := fmt.Fprintln(out, "The record has no commands of an agent here yet, so what the list would have refused is unknown.")
+		_, err := fmt.Fprintln(out, "The audit log has no commands of an agent here yet, so what the list would have refused is unknown.")
 		return err
 	}
 	return writeRefused(out, list, asked)

@@ -146,7 +146,7 @@ type Options struct {
 func Open(path string, o Options) (*Log, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the record: %w", err)
+		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	if o.Head == "" {
 		o.Head = path + ".head"
@@ -167,7 +167,7 @@ func (l *Log) start() error {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("the record %s is not a regular file", l.path)
+			return fmt.Errorf("the audit log %s is not a regular file", l.path)
 		}
 		known, err := l.head.position()
 		if err != nil {
@@ -202,7 +202,7 @@ func (l *Log) start() error {
 // headless records that the entries before it had no head, so nobody can tell whether
 // more followed them. Verify reports it from then on.
 func (l *Log) headless() error {
-	if err := l.write(&Entry{Kind: kindNote, Note: noteHeadless, Reason: "the record had entries and no head: entries may have been cut off its end"}); err != nil {
+	if err := l.write(&Entry{Kind: kindNote, Note: noteHeadless, Reason: "the audit log had entries and no head: entries may have been cut off its end"}); err != nil {
 		return err
 	}
 	return l.commit(l.walk.at)
@@ -242,7 +242,7 @@ func (l *Log) Close() error {
 	if l.late > 0 && l.bad == nil {
 		err = l.head.raise(l.path, l.walk.at, false)
 	}
-	l.bad = errors.New("the record is closed")
+	l.bad = errors.New("the audit log is closed")
 	return errors.Join(err, l.file.Close())
 }
 

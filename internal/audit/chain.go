@@ -51,7 +51,7 @@ type position struct {
 // holds checks that the record still has the line of the position.
 func (p position) holds(f io.ReaderAt, size int64) error {
 	if size < p.End {
-		return fmt.Errorf("it has %d bytes, but %d were written: it was cut at record %d or earlier", size, p.End, p.Seq)
+		return fmt.Errorf("it has %d bytes, but %d were written: it was cut at entry %d or earlier", size, p.End, p.Seq)
 	}
 	line := io.NewSectionReader(f, p.Start, p.End-p.Start-1)
 	h := sha256.New()
@@ -64,7 +64,7 @@ func (p position) holds(f io.ReaderAt, size int64) error {
 		return err
 	}
 	if end[0] != '\n' || sum(h.Sum(nil)) != p.Hash {
-		return fmt.Errorf("record %d, at byte %d, is not the line that was written", p.Seq, p.Start)
+		return fmt.Errorf("entry %d, at byte %d, is not the line that was written", p.Seq, p.Start)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("the record %s was changed since it was last written: %v; inspect it with agent-wrapper audit verify; "+
+	return fmt.Sprintf("the audit log %s was changed since it was last written: %v; inspect it with agent-wrapper audit verify; "+
 		"to start a new one, move it away together with %s", d.Log, d.Err, d.Head)
 }
 
@@ -129,7 +129,7 @@ func parse(line []byte) (l link, ok bool) {
 const opening = `{"v":`
 
 // errLoose is the error for a line that is not a record and has none before it.
-var errLoose = errors.New("is not a record")
+var errLoose = errors.New("is not an entry")
 
 // line processes the next line, with its line feed.
 func (w *walker) line(line []byte) error {
@@ -178,11 +178,11 @@ func (w *walker) fits(l link, start int64) error {
 	case l.Prev != w.before():
 		return errPrev
 	case (l.Seq == 1) != (l.Kind == kindBegin):
-		return fmt.Errorf("record %d is of kind %s", l.Seq, l.Kind)
+		return fmt.Errorf("entry %d is of kind %s", l.Seq, l.Kind)
 	case l.Seq == 1:
 		return nil
 	case start > w.at.End && l.Torn == nil:
-		return fmt.Errorf("the %d bytes before it are not a record, and it does not say that one was torn", start-w.at.End)
+		return fmt.Errorf("the %d bytes before it are not an entry, and it does not say that one was torn", start-w.at.End)
 	case l.Torn != nil && *l.Torn != w.fragment(start):
 		return errors.New("what is before it is not the torn line that it names")
 	}
@@ -202,7 +202,7 @@ var errPrev = errors.New("does not have the hash of the line before it")
 type gap struct{ want, got uint64 }
 
 func (g *gap) Error() string {
-	return fmt.Sprintf("is record %d where record %d belongs", g.got, g.want)
+	return fmt.Sprintf("is entry %d where entry %d belongs", g.got, g.want)
 }
 
 // maxLine is the maximum length of a line in bytes. Lines that are written are
@@ -296,10 +296,10 @@ func (l *Log) ours() (os.FileInfo, error) {
 	}
 	named, err := os.Stat(l.path)
 	if err != nil {
-		return nil, fmt.Errorf("the record was removed while in use: %w", err)
+		return nil, fmt.Errorf("the audit log was removed while in use: %w", err)
 	}
 	if !os.SameFile(open, named) {
-		return nil, fmt.Errorf("the record %s was replaced while in use: start the command again", l.path)
+		return nil, fmt.Errorf("the audit log %s was replaced while in use: start the command again", l.path)
 	}
 	return open, nil
 }
@@ -321,7 +321,7 @@ func (l *Log) readLines(size int64) (rest int, err error) {
 	w.lines = 0
 	part, err := lines(io.NewSectionReader(l.file, w.offset, size-w.offset), func(line []byte) error {
 		if err := w.line(line); err != nil {
-			return &Damage{l.path, l.head.path, fmt.Errorf("the line after record %d %w", w.at.Seq, err)}
+			return &Damage{l.path, l.head.path, fmt.Errorf("the line after entry %d %w", w.at.Seq, err)}
 		}
 		return nil
 	})

@@ -225,17 +225,17 @@ func TestNamed(t *testing.T) {
 		want       string // line and text of the first fault
 	}{
 		"behavior":  {text: change(501, `"behavior":"deny"`, `"behavior":"allow"`), want: "501 was changed: the next line has a different hash for it"},
-		"prev":      {text: change(501, `"prev":"sha256:`, `"prev":"sha256:0`), want: "501 is not a record: it was changed, or something was inserted"},
+		"prev":      {text: change(501, `"prev":"sha256:`, `"prev":"sha256:0`), want: "501 is not an entry: it was changed, or something was inserted"},
 		"prev hash": {text: change(501, lines[500][strings.Index(lines[500], "sha256:"):][:20], "sha256:0000000000000"), want: "501 was changed: it does not have the hash of the line before it"},
-		"last":      {text: change(1000, `"use":"u"`, `"use":"v"`), want: "1000 was changed: it is not record 1000 as its head describes it"},
-		"no JSON":   {text: change(7, `{`, `[`), want: "7 is not a record: it was changed, or something was inserted"},
-		"put in":    {text: change(7, `{`, "x\n{"), want: "7 is not a record: it was changed, or something was inserted"},
-		"missing":   {text: strings.Join(slices.Concat(lines[:10], lines[15:]), ""), want: "11 records 11 to 15 are missing before it"},
-		"cut":       {text: strings.Join(lines[:900], ""), want: "900 is the last line, with record 900, but 1000 were written: the file was cut"},
-		"cut line":  {text: text[:len(text)-5], want: "1000 is not a record, but record 1000 belongs here: it was changed, or the file was cut"},
-		"empty":     {text: "", want: "0 is the last line, with record 0, but 1000 were written: the file was cut"},
-		"hash":      {text: text, hash: sum{}.String(), want: "0 no record has the hash " + sum{}.String() + ": it was changed, or cut off"},
-		"other":     {text: "# notes\n" + text, want: "1 is not a record"},
+		"last":      {text: change(1000, `"use":"u"`, `"use":"v"`), want: "1000 was changed: it is not entry 1000 as its head describes it"},
+		"no JSON":   {text: change(7, `{`, `[`), want: "7 is not an entry: it was changed, or something was inserted"},
+		"put in":    {text: change(7, `{`, "x\n{"), want: "7 is not an entry: it was changed, or something was inserted"},
+		"missing":   {text: strings.Join(slices.Concat(lines[:10], lines[15:]), ""), want: "11 entries 11 to 15 are missing before it"},
+		"cut":       {text: strings.Join(lines[:900], ""), want: "900 is the last line, with entry 900, but 1000 were written: the file was cut"},
+		"cut line":  {text: text[:len(text)-5], want: "1000 is not an entry, but entry 1000 belongs here: it was changed, or the file was cut"},
+		"empty":     {text: "", want: "0 is the last line, with entry 0, but 1000 were written: the file was cut"},
+		"hash":      {text: text, hash: sum{}.String(), want: "0 no entry has the hash " + sum{}.String() + ": it was changed, or cut off"},
+		"other":     {text: "# notes\n" + text, want: "1 is not an entry"},
 		"good":      {text: text, hash: end.Hash.String()},
 	} {
 		os.WriteFile(path, []byte(tt.text), 0o600)
@@ -405,7 +405,7 @@ func TestGone(t *testing.T) {
 	os.Remove(path)
 	open(t, path)
 	r, err := Verify(path, path+".head", "")
-	if err != nil || len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Text, "had reached record 1000") {
+	if err != nil || len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Text, "had reached entry 1000") {
 		t.Errorf("%+v %v", r, err)
 	}
 	var first Entry

@@ -57,7 +57,7 @@ func (h head) position() (position, error) {
 		err = errors.New("agent-wrapper did not write it")
 	}
 	if err != nil {
-		return position{}, fmt.Errorf("read the head of the record, %s: %w; verify the record without it, then remove it to continue", h.path, err)
+		return position{}, fmt.Errorf("read the head of the audit log, %s: %w; verify the audit log without it, then remove it to continue", h.path, err)
 	}
 	return text.position, nil
 }
@@ -68,7 +68,7 @@ func (h head) claim() error {
 	return h.locked(func() error {
 		f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
-			return fmt.Errorf("write the head of the record: %w", err)
+			return fmt.Errorf("write the head of the audit log: %w", err)
 		}
 		return f.Close()
 	})
@@ -107,7 +107,7 @@ func (h head) write(record string, p position, durable bool) error {
 	temp := h.path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("write the head of the record: %w", err)
+		return fmt.Errorf("write the head of the audit log: %w", err)
 	}
 	_, err = f.Write(append(data, '\n'))
 	if err == nil && durable {
@@ -117,7 +117,7 @@ func (h head) write(record string, p position, durable bool) error {
 		err = os.Rename(temp, h.path)
 	}
 	if err != nil {
-		return fmt.Errorf("write the head of the record: %w", err)
+		return fmt.Errorf("write the head of the audit log: %w", err)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (h head) write(record string, p position, durable bool) error {
 func (h head) locked(do func() error) (err error) {
 	f, err := os.OpenFile(h.path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("lock the head of the record: %w", err)
+		return fmt.Errorf("lock the head of the audit log: %w", err)
 	}
 	defer f.Close() // releases the lock
 	if err := lock(f); err != nil {

@@ -5,7 +5,7 @@ package audit
 import "errors"
 
 // errNoLock: two processes that write at once would break the chain.
-var errNoLock = errors.New("this system cannot keep a record: its files cannot be locked")
+var errNoLock = errors.New("this system cannot keep an audit log: its files cannot be locked")
 
 func lock(interface{ Fd() uintptr }) error { return errNoLock }
 

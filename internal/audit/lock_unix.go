@@ -24,7 +24,7 @@ func flock(f interface{ Fd() uintptr }, how int) error {
 			return nil
 		}
 		if !errors.Is(err, syscall.EINTR) {
-			return fmt.Errorf("lock the record: %w", err)
+			return fmt.Errorf("lock the audit log: %w", err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (t *Tail) Next(each func(e *Entry, line []byte) error) error {
 		return err
 	}
 	if info.Size() < t.at {
-		return errors.New("the record became shorter: inspect it with agent-wrapper audit verify")
+		return errors.New("the audit log became shorter: inspect it with agent-wrapper audit verify")
 	}
 	_, err = lines(io.NewSectionReader(t.f, t.at, info.Size()-t.at), func(line []byte) error {
 		t.at += int64(len(line))

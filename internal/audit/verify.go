@@ -141,7 +141,7 @@ func (v *verifier) line(line []byte) error {
 	l, ok := parse(line[:len(line)-1])
 	switch {
 	case err == errLoose:
-		v.fault(v.report.Lines, "is not a record")
+		v.fault(v.report.Lines, "is not an entry")
 		v.walk.loose.Write(line)
 		return nil
 	case !ok:
@@ -162,11 +162,11 @@ func (v *verifier) broken(l link, err error, torn bool, before position) {
 	var g *gap
 	switch {
 	case torn && l.Torn == nil:
-		v.fault(here-1, "is not a record: it was changed, or something was inserted")
+		v.fault(here-1, "is not an entry: it was changed, or something was inserted")
 	case errors.As(err, &g) && g.got > g.want:
-		v.fault(here, "records %d to %d are missing before it", g.want, g.got-1)
+		v.fault(here, "entries %d to %d are missing before it", g.want, g.got-1)
 	case errors.As(err, &g):
-		v.fault(here, "is record %d, but record %d belongs here: it was moved, duplicated or changed", g.got, g.want)
+		v.fault(here, "is entry %d, but entry %d belongs here: it was moved, duplicated or changed", g.got, g.want)
 	case errors.Is(err, errPrev) && before.Seq > 0:
 		v.settle(l)
 		v.doubt = &doubt{line: here, seq: l.Seq}
@@ -205,12 +205,12 @@ func (v *verifier) known(l link, line []byte) {
 	case l.Kind == kindBegin:
 		v.begun(line)
 	case l.Kind == kindNote && l.Note == noteHeadless:
-		v.fault(r.Lines, "says that the records before it had no head: records may have been cut off before it")
+		v.fault(r.Lines, "says that the entries before it had no head: entries may have been cut off before it")
 	}
 	if l.Seq == v.head.Seq {
 		v.reached = at.Hash == v.head.Hash
 		if !v.reached && v.doubt == nil && len(r.Faults) == 0 {
-			v.fault(r.Lines, "was changed: it is not record %d as its head describes it", l.Seq)
+			v.fault(r.Lines, "was changed: it is not entry %d as its head describes it", l.Seq)
 		}
 	}
 	if v.want != nil && at.Hash == *v.want {
@@ -231,7 +231,7 @@ func (v *verifier) begun(line []byte) {
 		v.note(v.report.Lines, "%d lines before it are version 1, which had no chain; they have not changed since it was written", e.Before)
 	}
 	if e.Lost != nil {
-		v.fault(v.report.Lines, "begins in place of another record, which had reached record %d and is missing", e.Lost.Seq)
+		v.fault(v.report.Lines, "begins in place of another audit log, which had reached entry %d and is missing", e.Lost.Seq)
 	}
 }
 
@@ -258,26 +258,26 @@ func (v *verifier) end(rest []byte) {
 	}
 	switch {
 	case behind && loose:
-		v.fault(at1, "is not a record, but record %d belongs here: it was changed, or the file was cut", at.Seq+1)
+		v.fault(at1, "is not an entry, but entry %d belongs here: it was changed, or the file was cut", at.Seq+1)
 	case behind:
-		v.fault(r.Lines, "is the last line, with record %d, but %d were written: the file was cut", at.Seq, v.head.Seq)
+		v.fault(r.Lines, "is the last line, with entry %d, but %d were written: the file was cut", at.Seq, v.head.Seq)
 	case loose && at.Seq == 0 && v.head.Seq == 0 && len(rest) == 0:
 		r.Old = r.Lines
 		v.note(0, "all lines are version 1, which had no chain")
 	case loose:
-		v.note(at1, "is torn: its writer ended in the middle of it; the next record closes it off")
+		v.note(at1, "is torn: its writer ended in the middle of it; the next entry closes it off")
 	case at.Seq == v.head.Seq && at.Seq > 0 && at.End != v.head.End:
-		v.fault(0, "the last record ends at byte %d, but its head says %d: bytes were inserted or removed", at.End, v.head.End)
+		v.fault(0, "the last entry ends at byte %d, but its head says %d: bytes were inserted or removed", at.End, v.head.End)
 	}
 	switch {
 	case v.head.Seq > 0 || v.unread || at.Seq == 1 && v.claimed:
 	case at.Seq == 0 || v.copied || v.met:
-		v.note(0, "there is no head: cannot tell whether records were cut off the end")
+		v.note(0, "there is no head: cannot tell whether entries were cut off the end")
 	default:
-		v.fault(0, "there is no head: records may have been cut off the end; with --head and a hash that you kept, a copy is verified up to it")
+		v.fault(0, "there is no head: entries may have been cut off the end; with --head and a hash that you kept, a copy is verified up to it")
 	}
 	if v.want != nil && !v.met {
-		v.fault(0, "no record has the hash %s: it was changed, or cut off", *v.want)
+		v.fault(0, "no entry has the hash %s: it was changed, or cut off", *v.want)
 	}
 }
 

@@ -84,10 +84,10 @@ func (w *Word) mayBe(name string) bool {
 	return len(head)+len(tail) <= len(name) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
 }
 
-// ownRecord reads the record of decisions for the subcommands that print it.
+// ownRecord reads the audit log for the subcommands that print it.
 func (e *effector) ownRecord() {
 	if path := e.scan.Path; isOwn(e.prog) && (len(path) > 0 && path[0] == "audit" || slices.Equal(path, []string{"exec", "history"})) {
-		e.read(joinPath(known(e.w.opt.Home), Word{Text: ".local/state/agent-wrapper/audit.jsonl"}), NeedNone, "record of "+own)
+		e.read(joinPath(known(e.w.opt.Home), Word{Text: ".local/state/agent-wrapper/audit.jsonl"}), NeedNone, "audit log of "+own)
 	}
 }
 

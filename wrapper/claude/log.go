@@ -11,7 +11,7 @@ import (
 
 // protocolLog writes every line of the protocol: "> " sent to the agent, "< "
 // received from it, "! " its standard error. It is safe for concurrent use. Write
-// errors are ignored: the record of decisions is kept elsewhere.
+// errors are ignored: the audit log is kept elsewhere.
 type protocolLog struct {
 	mu   sync.Mutex
 	w    io.Writer

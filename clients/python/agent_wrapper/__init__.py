@@ -62,7 +62,7 @@ class AgentWrapper:
     """One running agent-wrapper, used from one event loop.
 
     command is the program and its first arguments, flags are those of ``agent-wrapper
-    decide``: the policy, the workspace, the record. on_approve answers what the policy
+    decide``: the policy, the workspace, the audit log. on_approve answers what the policy
     asks about; without it that is denied. on_withdrawn hears the id and the reason when
     a question is not to be answered any more, on_warning what people should know of.
     """
@@ -186,7 +186,7 @@ class AgentWrapper:
         await self._request("outcome", _given(toolUseID=tool_use_id, failed=failed, exit=exit, session=session))
 
     async def close(self) -> None:
-        """Ends the wrapper: what waits is denied, the record is closed."""
+        """Ends the wrapper: what waits is denied, the audit log is closed."""
         if self._starting is None:
             return self._die("it was closed")
         try:

@@ -48,7 +48,7 @@ export {
 export interface Options {
   /** The program and its first arguments; default ["agent-wrapper"]. */
   command?: readonly string[];
-  /** Flags of `agent-wrapper decide`: the policy, the workspace, the record. */
+  /** Flags of `agent-wrapper decide`: the policy, the workspace, the audit log. */
   flags?: readonly string[];
   /** Directory that the wrapper is started in; default this process's. */
   cwd?: string;
@@ -157,7 +157,7 @@ export class AgentWrapper implements AsyncDisposable {
     await this.#request("outcome", { ...outcome, toolUseID });
   }
 
-  /** Ends the wrapper: what waits is denied, the record is closed. */
+  /** Ends the wrapper: what waits is denied, the audit log is closed. */
   async close(): Promise<void> {
     this.#child.stdin.end();
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), 5000);

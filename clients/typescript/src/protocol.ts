@@ -14,7 +14,7 @@ export interface ToolUse {
   session?: string | undefined;
   /** Who wants it, where an agent has others work for it. */
   agent?: string | undefined;
-  /** Name of this tool use, for the record and for {@link AgentWrapper.outcome}. */
+  /** Name of this tool use, for the audit log and for {@link AgentWrapper.outcome}. */
   toolUseID?: string | undefined;
   /** Whether each command line runs in a shell that ends with it; without it, the shell may go on. */
   ownShell?: boolean | undefined;

@@ -14,7 +14,7 @@ import (
 type Dirs struct {
 	Managed string // the administrator's policy
 	User    string // the user's policy
-	// State holds the list of trusted files, the record of decisions, the heads
+	// State holds the list of trusted files, the audit log, the heads
 	// of all records and the journal of hallucinated commands. It is made if
 	// necessary.
 	State string
@@ -46,7 +46,7 @@ func userDir(variable string, below ...string) string {
 
 // ErrNoState is the error of Open if Dirs.State is empty and Options.Record does
 // not name a file.
-var ErrNoState = errors.New("there is no home directory in which to keep the record of decisions, trust and sessions")
+var ErrNoState = errors.New("there is no home directory in which to keep the audit log, trust and sessions")
 
 // state returns the state directory.
 func (d Dirs) state() (string, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 )
 
-// record is an open record of decisions.
+// record is an open audit log.
 type record struct {
 	*audit.Log
 	files []string // the files that it is stored in, absolute
@@ -23,7 +23,7 @@ type record struct {
 type StateError struct{ Err error }
 
 func (e *StateError) Error() string {
-	return fmt.Sprintf("the record of decisions cannot be kept: %v: set XDG_STATE_HOME to a directory where state can be kept", e.Err)
+	return fmt.Sprintf("the audit log cannot be kept: %v: set XDG_STATE_HOME to a directory where state can be kept", e.Err)
 }
 
 // Unwrap returns the cause.

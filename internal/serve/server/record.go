@@ -12,24 +12,24 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 )
 
-// recordRoutes are the routes of the record of decisions.
+// recordRoutes are the routes of the audit log.
 func recordRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/audit", access: people, about: "read the record of decisions and outcomes, oldest first; with before, newest first",
+		{method: "GET", path: "/api/audit", access: people, about: "read the audit log, oldest first; with before, newest first",
 			query: []param{
 				{"after", "only lines after this seq"}, {"before", "only lines before this seq, newest first; 0: from the end"}, {"limit", "the largest number to return (default and maximum 1000)"},
 				{"session", "of the agent"}, {"agent", "the subagent"}, {"tool", "by name"}, {"behavior", "allow, ask, deny"},
 				{"kind", "begin, decision, outcome, note, torn"}, {"by", "rule, person, timeout, advice"}, {"rule", "part of the rule"}, {"text", "part of the line"},
 				{"since", "RFC 3339"}, {"until", "RFC 3339"},
 			}, action: to((*Server).audit)},
-		{method: "GET", path: "/api/audit/state", access: people, about: "check that the record is unchanged: lines added since the last check are verified, some at a time",
+		{method: "GET", path: "/api/audit/state", access: people, about: "check that the audit log is unchanged: lines added since the last check are verified, some at a time",
 			query: []param{{"whole", "true: start from the first line"}}, action: to((*Server).auditState)},
 	}
 }
 
 // recordList is a part of the record.
 type recordList struct {
-	Lines []json.RawMessage `json:"lines"` // as they stand in the record: see docs/record.md
+	Lines []json.RawMessage `json:"lines"` // as they stand in the audit log: see docs/audit-log.md
 	// After is the seq of the last line: the next after.
 	After uint64 `json:"after"`
 	// Before is the next before; absent if nothing is left. There may be more though
@@ -117,7 +117,7 @@ type chainState struct {
 	Old      int        `json:"old"`      // lines of version 1, which have no chain
 	Torn     int        `json:"torn"`     // lines that a crash tore
 	Bytes    int64      `json:"bytes"`    // that were verified
-	Size     int64      `json:"size"`     // of the record
+	Size     int64      `json:"size"`     // of the audit log
 	Done     bool       `json:"done"`     // all was verified; otherwise ask again
 	Verified *time.Time `json:"verified"` // when all was; null: not yet
 	Whole    *time.Time `json:"whole"`    // when the first line was

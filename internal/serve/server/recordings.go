@@ -23,7 +23,7 @@ import (
 // recordingRoutes are the routes of recordings of terminal sessions.
 func recordingRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/recordings", access: people, about: "list recordings of this server's sessions, newest first, and whether each matches the record of decisions",
+		{method: "GET", path: "/api/recordings", access: people, about: "list recordings of this server's sessions, newest first, and whether each matches the audit log",
 			query:  []param{{"session", "of this session"}, {"after", "only those that follow the one with this id"}, {"limit", "the largest number to return (default and maximum 100)"}},
 			action: to((*Server).recordings)},
 		{method: "GET", path: "/api/recordings/{id}", access: people, about: "get a recording in asciicast v3 format", query: []param{{"as", "text: the output without colours, with secrets masked"}},
@@ -39,7 +39,7 @@ type recordingInfo struct {
 	Begin     time.Time  `json:"begin"`
 	End       *time.Time `json:"end,omitempty"`
 	Bytes     int64      `json:"bytes"`
-	SHA256    string     `json:"sha256,omitempty"` // as it is in the record of decisions
+	SHA256    string     `json:"sha256,omitempty"` // as it is in the audit log
 	Seq       uint64     `json:"seq,omitempty"`    // of that line
 	// Verified is true if the file has this hash, false if it does not, open if the
 	// session goes on, and unknown if the record has no hash of it.
@@ -149,7 +149,7 @@ type notes struct {
 	engine *engine.Engine
 }
 
-// note adds a note to the record of decisions.
+// note adds a note to the audit log.
 func (s *Server) note(session, name, words string) error {
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
@@ -172,7 +172,7 @@ func (n *notes) close() error {
 	return n.engine.Close()
 }
 
-// hashes are the hashes of recordings in the record of decisions. The record is read
+// hashes are the hashes of recordings in the audit log. The audit log is read
 // once, and then what was added; one that has taken its place, or was cut, is read anew.
 type hashes struct {
 	mu   sync.Mutex

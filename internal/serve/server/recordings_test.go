@@ -113,7 +113,7 @@ func TestRecordingIsWhatIsShown(t *testing.T) {
 	}
 }
 
-// A recording is what its note in the record of decisions says, or it is told that it is
+// A recording is what its note in the audit log says, or it is told that it is
 // not.
 func TestRecordingVerified(t *testing.T) {
 	p, o := recordedServer(t)
@@ -184,7 +184,7 @@ func TestRecordingOfPasswords(t *testing.T) {
 	}
 }
 
-// Recordings are listed also when the record of decisions was cut or replaced: their hashes
+// Recordings are listed also when the audit log was cut or replaced: their hashes
 // are those that it has now.
 func TestRecordingsOfAnotherRecord(t *testing.T) {
 	p, o := recordedServer(t)

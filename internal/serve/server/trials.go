@@ -51,12 +51,12 @@ type ruleTried struct {
 	Line    string        `json:"line,omitempty"`    // for a policy file
 	Lint    []lintFinding `json:"lint"`
 
-	Looked    int        `json:"looked"`           // decisions of the record, the newest first
+	Looked    int        `json:"looked"`           // decisions of the audit log, the newest first
 	Most      int        `json:"most"`             // that are looked at
 	Done      bool       `json:"done"`             // false: the time was over before
 	Oldest    string     `json:"oldest,omitempty"` // the time of the oldest of them
 	Same      int        `json:"same"`             // decided the same with it
-	Masked    int        `json:"masked"`           // not judged: the record hides a part of what was asked for
+	Masked    int        `json:"masked"`           // not judged: the audit log hides a part of what was asked for
 	Elsewhere int        `json:"elsewhere"`        // not judged: of other workspaces, or of an unknown directory
 	Spared    ruleChange `json:"spared"`           // asked about, and with the rule allowed
 	Asked     ruleChange `json:"asked"`            // allowed, and with the rule asked about
@@ -97,7 +97,7 @@ type ruleExample struct {
 // ruleOffer says whether a rule may be remembered.
 type ruleOffer struct {
 	Risk  string `json:"risk,omitempty"` // the highest that it would answer for
-	Count int    `json:"count"`          // questions of the record that have offered it
+	Count int    `json:"count"`          // questions of the audit log that have offered it
 	Why   string `json:"why,omitempty"`  // why it may not be
 }
 

@@ -96,7 +96,7 @@ func RecordedAgent(in io.Reader) string {
 	return r.Header.Title
 }
 
-// The names of the notes about recordings, in the record of decisions.
+// The names of the notes about recordings, in the audit log.
 const (
 	noteRecording = "recording"
 	noteDeleted   = "recording deleted"

@@ -254,7 +254,7 @@ func (r *runner) goRace(args ...string) {
 	r.goTest(append([]string{"-race", "-gcflags=modernc.org/...=-race=false", "-timeout", "1h"}, args...)...)
 }
 
-// audit alters, truncates and interrupts the record of decisions in many ways,
+// audit alters, truncates and interrupts the audit log in many ways,
 // and measures its speed. The short forms are among the unit tests.
 func audit(r *runner) {
 	if !r.long {

@@ -145,7 +145,7 @@ function M.flag(name)
   end
 end
 
---- Shows the record, of the chat's session if there is one.
+--- Shows the audit log, of the chat's session if there is one.
 ---@param chat agent_wrapper.Chat?
 function M.audit(chat)
   local args = chat and chat.session and { "audit", "search", "--session", chat.session } or { "audit", "tail" }

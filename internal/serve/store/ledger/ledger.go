@@ -99,7 +99,7 @@ func (c *Copier) begin(ctx context.Context, f *os.File) error {
 			return err
 		}
 		if line == nil {
-			return fmt.Errorf("the record %s has %d lines, and its copy %s has %d: it was cut", c.path, n, name, known[name])
+			return fmt.Errorf("the audit log %s has %d lines, and its copy %s has %d: it was cut", c.path, n, name, known[name])
 		}
 		offset += int64(len(line)) + 1
 	}
@@ -114,7 +114,7 @@ func (c *Copier) some(ctx context.Context, f *os.File) (n int, err error) {
 		return 0, err
 	}
 	if info.Size() < c.offset {
-		return 0, fmt.Errorf("the record %s has %d bytes, and its first %d are in the copy %s: it was cut", c.path, info.Size(), c.offset, c.name)
+		return 0, fmt.Errorf("the audit log %s has %d bytes, and its first %d are in the copy %s: it was cut", c.path, info.Size(), c.offset, c.name)
 	}
 	in := bufio.NewReader(io.NewSectionReader(f, c.offset, info.Size()-c.offset))
 	var lines [][]byte
@@ -152,7 +152,7 @@ func next(in *bufio.Reader) (line []byte, err error) {
 		case err != bufio.ErrBufferFull:
 			return nil, err
 		case len(line) > maxLine:
-			return nil, fmt.Errorf("a line is longer than %d bytes: it is none of a record", maxLine)
+			return nil, fmt.Errorf("a line is longer than %d bytes: it is none of an audit log", maxLine)
 		}
 	}
 }

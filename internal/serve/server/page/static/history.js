@@ -1,6 +1,6 @@
-// The record of decisions, the newest first. Of any number of lines only those in sight
+// The audit log, the newest first. Of any number of lines only those in sight
 // are elements. Without a filter each line has its place by its number, so that the scroll
-// bar is that of the whole record; with one, lines are found from the newest on.
+// bar is that of the whole audit log; with one, lines are found from the newest on.
 
 import { clock, h, replace, risk } from './dom.js';
 import { plain, spelled } from './spelled.js';
@@ -11,7 +11,7 @@ const poll = 5000;
 
 const filters = ['text', 'kind', 'behavior', 'by', 'tool', 'rule', 'session', 'since', 'until'];
 const words = {
-  kind: { '': 'All lines', decision: 'Decisions', outcome: 'Outcomes', note: 'Notes', torn: 'Torn lines', begin: 'Start of the record' },
+  kind: { '': 'All lines', decision: 'Decisions', outcome: 'Outcomes', note: 'Notes', torn: 'Torn lines', begin: 'Start of the audit log' },
   behavior: { '': 'Any decision', allow: 'Allowed', deny: 'Denied' },
   by: { '': 'By anyone', person: 'By a person', rule: 'By rules', timeout: 'By timeout', advice: 'By advice' },
 };
@@ -48,7 +48,7 @@ export function asked(e) {
     return [exit, took, e.of ? `of line ${e.of}` : '', met, e.reason].filter(Boolean).join(' · ');
   }
   if (e.kind === 'note') return `${e.note}: ${e.reason || ''}`;
-  if (e.kind === 'begin') return 'the record begins';
+  if (e.kind === 'begin') return 'the audit log begins';
   return e.torn ? `${e.torn.bytes} bytes left by a crash` : '';
 }
 
@@ -75,7 +75,7 @@ class View {
   constructor(root, ctx) {
     this.ctx = ctx;
     this.list = new List(root, this);
-    this.chain = h('div', { class: 'chain', role: 'status' }, 'Checking the record');
+    this.chain = h('div', { class: 'chain', role: 'status' }, 'Checking the audit log');
     this.form = this.makeForm();
     this.side = h('aside', { class: 'line', 'aria-label': 'Selected line', hidden: true });
     this.newer = h('button', { class: ['button', 'newer'], type: 'button', hidden: true, on: { click: () => { this.restart(); this.list.box.focus(); } } });
@@ -116,11 +116,11 @@ class View {
     const answers = h('button', { class: 'button', type: 'button', title: 'Who approved and denied what', on: { click: () => this.ctx.go('/history?kind=decision&by=person') } }, 'Answers');
     const recordings = h('a', { class: 'button', href: '#/history/recordings', title: 'Recorded terminal sessions' }, 'Recordings');
     return h('form', {
-      class: 'filters', role: 'search', 'aria-label': 'The record', on: {
+      class: 'filters', role: 'search', 'aria-label': 'The audit log', on: {
         submit: (e) => { e.preventDefault(); this.apply(); }, change: () => this.apply(),
         input: (e) => { if (e.target.type === 'text' || e.target.type === 'search') { clearTimeout(this.typing); this.typing = setTimeout(() => this.apply(), 350); } },
       },
-    }, h('div', { class: 'row' }, type('text', 'Search the record', { type: 'search', enterKeyHint: 'search' }), answers, recordings, this.toggle), this.more);
+    }, h('div', { class: 'row' }, type('text', 'Search the audit log', { type: 'search', enterKeyHint: 'search' }), answers, recordings, this.toggle), this.more);
   }
 
   unfold(open) {
@@ -185,7 +185,7 @@ class View {
       } while (!s.done && s.bytes < s.size);
       this.heard(s.records);
     } catch (err) {
-      if (!this.ended) this.say(['✕', 'bad'], `Cannot check the record: ${err.message}`);
+      if (!this.ended) this.say(['✕', 'bad'], `Cannot check the audit log: ${err.message}`);
     } finally {
       this.looking = false;
     }
@@ -221,8 +221,8 @@ class View {
     if (s.faults.length) {
       const f = s.faults[0];
       const more = s.faults.length > 1 ? ` (and ${s.faults.length - 1} more)` : '';
-      const fresh = this.say(['✕', 'bad'], `The record is not intact. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
-      if (fresh) this.ctx.say('The record is not intact.');
+      const fresh = this.say(['✕', 'bad'], `The audit log is not intact. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
+      if (fresh) this.ctx.say('The audit log is not intact.');
     } else if (!s.done && s.size > s.bytes) {
       this.say(['◌', 'warn'], `Verifying: line ${n(s.records)}, ${Math.floor(100 * s.bytes / s.size)}%`);
     } else if (!s.records) {
@@ -351,7 +351,7 @@ class List {
     this.rows = new Map();
     this.pad = h('div', { class: 'rows', role: 'presentation' });
     this.box = h('div', {
-      class: 'list', role: 'listbox', tabIndex: 0, 'aria-label': 'Lines of the record, the newest first', on: {
+      class: 'list', role: 'listbox', tabIndex: 0, 'aria-label': 'Entries of the audit log, the newest first', on: {
         scroll: () => this.soon(), keydown: (e) => this.key(e), click: (e) => this.click(e),
       },
     }, this.pad);
@@ -403,7 +403,7 @@ class List {
       this.take(n, got);
     } catch (err) {
       if (run !== this.run || this.view.ended) return;
-      replace(this.view.told, `Cannot read the record: ${err.message} `, h('button', { class: 'quiet', type: 'button', on: { click: () => this.load(n) } }, 'Try again'));
+      replace(this.view.told, `Cannot read the audit log: ${err.message} `, h('button', { class: 'quiet', type: 'button', on: { click: () => this.load(n) } }, 'Try again'));
     } finally {
       if (run === this.run) {
         this.asking.delete(n);

@@ -363,7 +363,7 @@ export class Question {
 
   openComment() {
     const text = h('textarea', { id: 'comment', rows: 2, maxLength: 4000 });
-    this.open('comment', 'Approve once, with a comment', [h('label', { for: 'comment' }, 'Comment for the record'), text], 'Approve once', 'primary', () => this.send('once', { message: text.value.trim() }));
+    this.open('comment', 'Approve once, with a comment', [h('label', { for: 'comment' }, 'Comment for the audit log'), text], 'Approve once', 'primary', () => this.send('once', { message: text.value.trim() }));
   }
 
   // openEdit edits the input. What comes of it is decided anew, like any other tool use.

@@ -73,7 +73,7 @@ class Player {
   }
 
   // listed returns what the server says of the recording, and whether what has come is
-  // what the record of decisions vouches for. The hash is taken here too, of what is
+  // what the audit log vouches for. The hash is taken here too, of what is
   // played.
   async listed(text) {
     const session = this.id.split('.')[0];
@@ -393,13 +393,13 @@ class Player {
   }
 }
 
-// proof says whether the recording is what the record of decisions vouches for.
+// proof says whether the recording is what the audit log vouches for.
 function proof(info, cast) {
   const [kind, glyph, text] = {
-    true: ['ok', '✓', `Unchanged: its hash is in line ${info.seq} of the record`],
-    false: ['bad', '✗', 'Changed since it was recorded: it does not match its hash in the record'],
+    true: ['ok', '✓', `Unchanged: its hash is in line ${info.seq} of the audit log`],
+    false: ['bad', '✗', 'Changed since it was recorded: it does not match its hash in the audit log'],
     open: ['', '●', 'The session is still running: this is what there was when you opened it'],
-  }[info.verified] || ['warn', '?', 'Not verified: the record has no hash of it'];
+  }[info.verified] || ['warn', '?', 'Not verified: the audit log has no hash of it'];
   return [h('p', { class: ['rp-proof-' + (kind || 'open')] }, h('span', { 'aria-hidden': 'true' }, glyph), ' ', text),
     cast.cut > 0 && info.verified !== 'open' && h('p', { class: 'rp-proof-warn' }, 'Its last line is incomplete: the server ended while writing it.')];
 }

@@ -1,4 +1,4 @@
-// The rules: one is tried on the record before it counts, and what is remembered ends when
+// The rules: one is tried on the audit log before it counts, and what is remembered ends when
 // it is revoked. The page writes no policy: it shows the line to write.
 
 import { clock, h, replace, risk, span } from './dom.js';
@@ -124,7 +124,7 @@ class View {
     const parts = changes.filter(([key]) => t[key].count > 0).map(([key, words]) => `${n(t[key].count)} ${words}`);
     replace(this.summary, `Of the latest ${n(judged)} decisions${t.oldest ? `, since ${clock(t.oldest)}` : ''}: ${parts.length ? parts.join('; ') + '; ' : ''}${n(t.same)} unchanged.`);
     const not = [];
-    if (t.masked) not.push(`${n(t.masked)} that the record has only in part, or with a secret masked`);
+    if (t.masked) not.push(`${n(t.masked)} that the audit log has only in part, or with a secret masked`);
     if (t.elsewhere) not.push(`${n(t.elsewhere)} in other directories`);
     if (!t.done) not.push(`those left when time ran out, of the latest ${n(t.most)}`);
     replace(this.result,

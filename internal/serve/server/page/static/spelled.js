@@ -1,4 +1,4 @@
-// Texts of the record, which the server did not prepare for display: see spell.js. What is
+// Texts of the audit log, which the server did not prepare for display: see spell.js. What is
 // spelled out is set off, so that it is not read as what the agent wrote.
 
 import { h } from './dom.js';

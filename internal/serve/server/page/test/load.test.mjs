@@ -87,7 +87,7 @@ scenario(`a record of ${lines} lines`, async (stage) => {
   console.log(`a record of ${lines} lines: the newest are there after ${since(start)}`);
   console.log(`a record of ${lines} lines, scrolling: ${await frames(page.tab, 640, 500)}`);
   start = performance.now();
-  await page.tab.getByLabel("Search the record").fill("needle-in-the-record");
+  await page.tab.getByLabel("Search the audit log").fill("needle-in-the-record");
   await page.press("Enter");
   await page.role("option", /ls needle-in-the-record/).waitFor();
   console.log(`a record of ${lines} lines: a word in its oldest lines is found after ${since(start)}`);

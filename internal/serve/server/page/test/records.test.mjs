@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { axeFaults, scenario } from "./browser.mjs";
 import { until } from "./world.mjs";
 
-const lines = (page) => page.role("listbox", /^Lines of the record/);
+const lines = (page) => page.role("listbox", /^Entries of the audit log/);
 
 scenario("the history shows what was decided, finds it, and says that it is as it was written", async (stage) => {
   const { world } = stage;
@@ -21,9 +21,9 @@ scenario("the history shows what was decided, finds it, and says that it is as i
   assert.ok((await lines(page).getByRole("option").count()) < 100, "all lines are elements");
   await page.press("j");
   await page.press("G");
-  await lines(page).getByText("the record begins").waitFor();
+  await lines(page).getByText("the audit log begins").waitFor();
 
-  await page.role("searchbox", "Search the record").fill("echo safe 77");
+  await page.role("searchbox", "Search the audit log").fill("echo safe 77");
   await page.says("1 line found");
   await lines(page).getByText("echo safe 77").click();
   await page.role("heading", "Line 79").waitFor();
@@ -32,7 +32,7 @@ scenario("the history shows what was decided, finds it, and says that it is as i
   await page.role("heading", "Line 79").waitFor({ state: "detached" });
 
   await writeFile(world.record, (await readFile(world.record, "utf8")).replace("echo safe 5\"", "echo safe 6\""));
-  await page.says(/^The record is not intact\. Line 7 was changed/);
+  await page.says(/^The audit log is not intact\. Line 7 was changed/);
 });
 
 scenario("a rule is tried, remembered and revoked, and counts so long", async (stage) => {

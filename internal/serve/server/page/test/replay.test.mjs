@@ -1,5 +1,5 @@
 // A session of a real server, and its replay: the decisions on its time line, search,
-// links to a time, and whether it is what the record of decisions vouches for.
+// links to a time, and whether it is what the audit log vouches for.
 
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ scenario("a recording is replayed with its decisions, found in, and linked at a 
   const page = await stage.open();
   await page.go("/history/recordings");
   await page.role("main").getByRole("link", { name: /^bot .* unchanged$/ }).click();
-  await page.says(/Unchanged: its hash is in line \d+ of the record/);
+  await page.says(/Unchanged: its hash is in line \d+ of the audit log/);
   const decisions = page.role("region", "Decisions and search").getByRole("listitem");
   const rows = (await decisions.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
   for (const want of [/Asked .*echo ask one/, /Approved by anna .*go on/, /Denied by anna .*<img src=x onerror=alert\(1\)><U\+202E>.*not now/, /Forbidden .*echo never/, /Taken over by anna/, /Released by anna/, /Allowed .*needle/]) {

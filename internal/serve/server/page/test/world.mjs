@@ -134,7 +134,7 @@ export class World {
     return (...args) => this.cli(["approvals", "--server", this.url, ...args], { home: name });
   }
 
-  /** lines returns the lines of the record of decisions. */
+  /** lines returns the lines of the audit log. */
   async lines(kind) {
     const text = await readFile(this.record, "utf8").catch(() => "");
     return text.split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter((line) => !kind || line.kind === kind);
