@@ -283,3 +283,30 @@ func Example_sandbox() {
 		log.Fatal(err)
 	}
 }
+
+// Check that an audit log has every entry, as agent-wrapper audit verify does.
+func ExampleVerifyAuditLog() {
+	dir, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", dir) // an example leaves no traces
+	file := filepath.Join(dir, "decisions.jsonl")
+	e, err := agentwrapper.Open(agentwrapper.Options{Dir: dir, Record: file})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := e.CanUseTool(context.Background(), command(e, "git status")); err != nil {
+		log.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		log.Fatal(err)
+	}
+	report, err := agentwrapper.VerifyAuditLog(file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Records, "entries,", len(report.Faults), "faults")
+	// Output: 2 entries, 0 faults
+}
