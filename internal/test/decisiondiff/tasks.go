@@ -54,6 +54,16 @@ var riskless = []string{"--risk", "off", "--unlisted", "ask"}
 // sandboxed are the flags of decide with a sandbox.
 var sandboxed = []string{"--sandbox=on", "--applies-input"}
 
+// known returns the flags by the names that a build has for them: before 0.1.0 a sandbox was
+// called walls.
+func known(program string, flags []string) []string {
+	help, err := exec.Command(program, "decide", "--help").Output()
+	if err != nil || bytes.Contains(help, []byte("--sandbox")) {
+		return flags
+	}
+	return strings.Split(strings.ReplaceAll(strings.Join(flags, "\n"), "--sandbox", "--walls"), "\n")
+}
+
 // tasks returns what is decided.
 func (o *options) tasks() ([]task, error) {
 	files, err := filepath.Glob(filepath.Join(o.cases, "*.jsonl"))
@@ -181,7 +191,7 @@ func (o *options) explained(name string, rows []row, flags []string) task {
 		if err != nil {
 			return outcome{err: err}
 		}
-		c, err := p.Start(flags...)
+		c, err := p.Start(known(program, flags)...)
 		if err != nil {
 			return outcome{err: err}
 		}
@@ -288,6 +298,8 @@ func (o *options) session(kind recordedKind, who person) (task, error) {
 		if err != nil {
 			return outcome{err: err}
 		}
+		who := who
+		who.flags = known(program, who.flags)
 		return kind.decide(p, uses, who).within(dir)
 	}}, nil
 }
