@@ -17,7 +17,7 @@ import (
 
 // metrics are what /metrics shows, in the text format of Prometheus (exposition format
 // 0.0.4). Its library is not linked, since it would cost every start of every command
-// a millisecond: see ADR 0049.
+// a millisecond: see decision 0049, docs/adr/server.md.
 type metrics struct {
 	began     time.Time
 	open      func() int
