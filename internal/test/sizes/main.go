@@ -1,19 +1,23 @@
-// Command sizes prints the sizes of the packages of the tree as a Markdown
-// table: lines of code without tests, exported names, and the lengths of
-// functions.
+// Command sizes prints the sizes of the tree as a Markdown table, a row for each folder at the
+// top and below internal: lines of code without tests and generated files, exported names, and
+// the lengths of functions. Below it stands how many lines the programs in cmd reach, in any
+// module but the standard library, without blank lines, comments and generated files.
 //
 //	go run ./internal/test/sizes
 package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,16 +39,92 @@ func main() {
 	all := &size{}
 	for name, s := range sizes {
 		names = append(names, name)
-		all.lines += s.lines
-		all.exported += s.exported
-		all.functions = append(all.functions, s.functions...)
+		all.add(s)
 	}
 	slices.Sort(names)
 	fmt.Println("| package | lines | exported | functions: median, 90 %, longest |\n|---|--:|--:|---|")
+	small := &size{}
 	for _, name := range names {
-		sizes[name].print(name)
+		if s := sizes[name]; s.lines >= 1000 {
+			s.print(name)
+		} else {
+			small.add(s)
+		}
 	}
+	small.print("others")
 	all.print("all")
+	reached, err := reach("./cmd/...")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("\ncmd reaches %d lines of code here and %d of other modules\n", reached[true], reached[false])
+}
+
+// reach counts the lines with code that packages and all that they import have: true those
+// of this module.
+func reach(packages string) (map[bool]int, error) {
+	cmd := exec.Command("go", "list", "-deps", "-json=Dir,GoFiles,Standard,Module", packages)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	lines := map[bool]int{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p struct {
+			Dir      string
+			GoFiles  []string
+			Standard bool
+			Module   *struct{ Main bool }
+		}
+		if err := d.Decode(&p); err != nil {
+			return nil, err
+		}
+		for _, name := range p.GoFiles {
+			if p.Standard {
+				continue
+			}
+			n, err := codeLines(filepath.Join(p.Dir, name))
+			if err != nil {
+				return nil, err
+			}
+			lines[p.Module.Main] += n
+		}
+	}
+	return lines, nil
+}
+
+// codeLines counts the lines of a file on which a token stands, none if it is generated.
+func codeLines(path string) (n int, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, path, text, parser.PackageClauseOnly|parser.ParseComments)
+	if err != nil || ast.IsGenerated(tree) {
+		return 0, err
+	}
+	var s scanner.Scanner
+	file := files.AddFile(path, -1, len(text))
+	s.Init(file, text, nil, 0)
+	seen := 0
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return n, nil
+		}
+		first := file.Line(pos)
+		last := first + strings.Count(strings.TrimSuffix(lit, "\n"), "\n")
+		n += last - max(first, seen+1) + 1
+		seen = max(seen, last)
+	}
+}
+
+func (s *size) add(other *size) {
+	s.lines += other.lines
+	s.exported += other.exported
+	s.functions = append(s.functions, other.functions...)
 }
 
 func (s *size) print(name string) {
@@ -86,7 +166,7 @@ func add(sizes map[string]*size, path string) error {
 	if err != nil || ast.IsGenerated(file) {
 		return err
 	}
-	name := filepath.ToSlash(filepath.Dir(path))
+	name := group(filepath.ToSlash(filepath.Dir(path)))
 	if sizes[name] == nil {
 		sizes[name] = &size{}
 	}
@@ -109,6 +189,15 @@ func add(sizes map[string]*size, path string) error {
 		}
 	}
 	return nil
+}
+
+// group returns the folder at the top or below internal in which a package is.
+func group(dir string) string {
+	parts := strings.Split(dir, "/")
+	if parts[0] == "internal" && len(parts) > 1 {
+		return "internal/" + parts[1]
+	}
+	return parts[0]
 }
 
 func (s *size) count(names ...*ast.Ident) {
