@@ -58,7 +58,7 @@ var sandboxed = []string{"--sandbox=on", "--applies-input"}
 // called walls.
 func known(program string, flags []string) []string {
 	help, err := exec.Command(program, "decide", "--help").Output()
-	if err != nil || bytes.Contains(help, []byte("--sandbox")) {
+	if len(flags) == 0 || err != nil || bytes.Contains(help, []byte("--sandbox")) {
 		return flags
 	}
 	return strings.Split(strings.ReplaceAll(strings.Join(flags, "\n"), "--sandbox", "--walls"), "\n")
