@@ -106,9 +106,21 @@ func (e *evaluation) wanted(a *act) []patterns.Named {
 	return wanted
 }
 
+// wantedFound appends the names that a search chooses if a protected one is among those that
+// it may find, and changes, below a path.
+func wantedFound(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
+	if a.does == nil || !a.wholeTree() || !a.finds(form, foundNames()) {
+		return wanted
+	}
+	for _, chosen := range a.does.Chosen {
+		wanted = append(wanted, patterns.Named{Names: []string{chosen.Filled("…")}, Least: 1})
+	}
+	return wanted
+}
+
 // wantedBy appends the protected names in one form of a path.
 func (e *evaluation) wantedBy(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
-	wanted = e.wantedAt(wanted, a, form)
+	wanted = wantedFound(e.wantedAt(wanted, a, form), a, form)
 	for _, name := range systemPaths {
 		wanted = e.wantedFile(wanted, a, form, name)
 	}
@@ -246,7 +258,11 @@ func (e *evaluation) lifting(i int, wanted []patterns.Named) string {
 func (e *evaluation) shown(a *act) string {
 	for _, form := range a.forms {
 		if len(e.wantedBy(nil, a, form)) > 0 {
-			return strings.TrimPrefix(form.Filled("…"), e.policy.Place.Workspace+"/")
+			name := form.Filled("…")
+			if len(a.does.Chosen) > 0 {
+				name = strings.TrimSuffix(name, "/") + "/…/" + a.does.Chosen[0].Filled("…")
+			}
+			return strings.TrimPrefix(name, e.policy.Place.Workspace+"/")
 		}
 	}
 	return "a protected file"

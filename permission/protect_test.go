@@ -254,6 +254,9 @@ func TestGuardSaysWhatIsTrue(t *testing.T) {
 		{"it may change", "find . \\( -name '*.log' \\) -delete | find . -name '*.log' , -delete | find . -name \"$x\" -delete | find . -newer -name -o -delete | find . -name '*' -delete | find . -exec echo -name '*.log' \\; -delete | find . -samefile -name -delete"},
 		{"it may change", "find . -type f -name '*.gz' -exec gunzip {} + | find . -type f -exec gzip {} + | find . -name '*.log' -exec truncate -s 0 {} + | find . -name '*.gz' -exec rm {}.toml \\; | find . -fprint -name '*.log' -delete"},
 		{"it may change", "find /home/dev -name '*.log' -delete | git clean -fdx | gzip -r ."},
+		{"it changes", "gzip -d agent-wrapper.toml.GZ | gzip -d agent-wrapper.toml-gZ | pigz -d agent-wrapper.toml.zz | pigz -d agent-wrapper.toml.ZIP"},
+		{"it may change", "find . -name '[[=a=]]gent-wrapper.toml' -delete | find . -name '[[.a.]]*' -delete | find -L . -delete | find . -follow -name '*.toml' -delete"},
+		{"it may change", "find . -name settings.json -delete | find sub -name 'settings.*' -exec rm {} + | find . -iname SETTINGS.local.json -delete"},
 	} {
 		for line := range strings.SplitSeq(tt.lines, " | ") {
 			d := s.decideOn(t, using("Bash", line))
@@ -261,6 +264,21 @@ func TestGuardSaysWhatIsTrue(t *testing.T) {
 			if guards != (tt.want != "") || !strings.HasPrefix(d.Reason, tt.want) {
 				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
 			}
+		}
+	}
+}
+
+// TestSearchesFindProtected: a search that changes what it finds names no directory, so that
+// only the names tell whether something protected is among it.
+func TestSearchesFindProtected(t *testing.T) {
+	for line, held := range map[string]bool{
+		"find . -name config -delete": true, "find . -name 'pre-*' -delete": true, "find sub -name .npmrc -exec rm {} +": true,
+		"find . -iname Post-Checkout -exec unlink {} \\;": true, "find . -name launch.json -delete": true,
+		"find . -name '*.log' -delete": false, "find . -name '*.pyc' -delete": false, "find . -name .DS_Store -delete": false, "find . -name 'x.*' -exec rm {} +": false,
+	} {
+		d := spec{allow: "Bash", risk: true}.decideOn(t, using("Bash", line))
+		if held != (d.Behavior == Ask) || held && !strings.Contains(d.Reason, "which can change what other commands do") {
+			t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
 		}
 	}
 }

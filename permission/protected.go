@@ -97,6 +97,23 @@ func namesOf(paths []string) func() names {
 	})
 }
 
+// foundNames are the protected names, and what git obeys of its own directory: a search that
+// changes what it finds names no directory.
+var foundNames = namesOf(append(gitPaths(), protectedPaths...))
+
+// gitPaths lists the files of a repository that git obeys: gitrepository-layout(5), githooks(5).
+func gitPaths() (paths []string) {
+	for _, name := range strings.Fields(`config config.worktree info/attributes info/exclude HEAD
+		hooks/applypatch-msg hooks/pre-applypatch hooks/post-applypatch hooks/pre-commit hooks/pre-merge-commit
+		hooks/prepare-commit-msg hooks/commit-msg hooks/post-commit hooks/pre-rebase hooks/post-checkout hooks/post-merge
+		hooks/pre-push hooks/pre-receive hooks/update hooks/proc-receive hooks/post-receive hooks/post-update
+		hooks/reference-transaction hooks/push-to-checkout hooks/pre-auto-gc hooks/post-rewrite hooks/sendemail-validate
+		hooks/fsmonitor-watchman hooks/post-index-change`) {
+		paths = append(paths, ".git/"+name)
+	}
+	return paths
+}
+
 var (
 	protectedNames = namesOf(protectedPaths)
 	settingsNames  = namesOf(settingsPaths)
@@ -122,7 +139,7 @@ func (e *evaluation) protects(a *act) bool {
 	}
 	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.forms {
-		if protectedIn(form) || makesRepository(form, place.Fold) || e.policyProtects(form, tree) {
+		if protectedIn(form) || tree && a.finds(form, foundNames()) || makesRepository(form, place.Fold) || e.policyProtects(form, tree) {
 			return true
 		}
 		for _, name := range systemPaths {
@@ -169,7 +186,7 @@ func (e *evaluation) guarded(a *act) string {
 		if a.reachesPolicy(form, &e.policy.Place) {
 			return policyFile
 		}
-		if named(form, settingsNames(), tree) {
+		if named(form, settingsNames(), tree) || tree && a.finds(form, settingsNames()) {
 			return "the agent's settings"
 		}
 	}
@@ -186,6 +203,16 @@ func (a *action) chooses(form shell.Word, name string) bool {
 	segments := strings.Split(name[strings.LastIndexByte(strings.TrimSuffix(form.Text, "/"), '/')+1:], "/")
 	return slices.ContainsFunc(segments, func(segment string) bool {
 		return slices.ContainsFunc(a.does.Chosen, func(chosen shell.Word) bool { return fits(chosen, segment) })
+	})
+}
+
+// finds reports whether a search below form that changes what it finds may find a name of the
+// table: it knows the names, and not the directories.
+func (a *action) finds(form shell.Word, table names) bool {
+	return slices.ContainsFunc(a.does.Chosen, func(chosen shell.Word) bool {
+		var room [8]shell.Word
+		segments := split(form, room[:0])
+		return namedIn(append(segments[worktree(segments):], shell.Word{Holes: []shell.Hole{{Kind: shell.AnyText}}}, chosen), table, false)
 	})
 }
 

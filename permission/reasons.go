@@ -232,7 +232,7 @@ func (a *action) changes() string {
 	if a.does != nil && a.does.Sweep && !a.does.Purpose {
 		return "it may change "
 	}
-	if slices.ContainsFunc(a.forms, func(w shell.Word) bool { return len(w.Holes) > 0 }) {
+	if a.does != nil && len(a.does.Chosen) > 0 || slices.ContainsFunc(a.forms, func(w shell.Word) bool { return len(w.Holes) > 0 }) {
 		return "it may change "
 	}
 	return "it changes "

@@ -50,8 +50,8 @@ func findStart(words []Word) findPaths {
 		}
 	}
 	if out.links {
-		for j := range out.paths { // names found may lie anywhere
-			out.paths[j] = Word{Holes: []Hole{{Kind: AnyText}}, Pos: out.paths[j].Pos, End: out.paths[j].End}
+		for _, p := range out.paths { // names found may also lie anywhere
+			out.paths = append(out.paths, Word{Holes: []Hole{{Kind: AnyText}}, Pos: p.Pos, End: p.End})
 		}
 	}
 	return out

@@ -109,8 +109,9 @@ func beside(w Word) Word {
 // opens reports whether a hole stands at the end of the word.
 func (w *Word) opens() bool { return len(w.Holes) > 0 && w.Holes[len(w.Holes)-1].At == len(w.Text) }
 
-// renamed returns the word with another ending of its name. One of which only a part is known
-// may end so: it is known up to its last hole.
+// renamed returns the word with another ending of its name, whose case does not count: gzip
+// takes .GZ for .gz. One of which only a part is known may end so: it is known up to its last
+// hole.
 func (w Word) renamed(from, to string) (Word, bool) {
 	hole := -1
 	if n := len(w.Holes); n > 0 {
@@ -118,11 +119,12 @@ func (w Word) renamed(from, to string) (Word, bool) {
 	}
 	name := strings.LastIndexByte(w.Text, '/') + 1
 	tail := w.Text[max(name, hole):]
-	switch stem, cut := strings.CutSuffix(w.Text, from); {
-	case cut && (hole >= name && tail == from || len(tail) > len(from)):
-		w.Text = stem + to
+	stem := max(0, len(w.Text)-len(from))
+	switch cut := strings.EqualFold(w.Text[stem:], from); {
+	case cut && (hole >= name && len(tail) == len(from) || len(tail) > len(from)):
+		w.Text = w.Text[:stem] + to
 		return w, true
-	case hole >= name && tail != from && strings.HasSuffix(from, tail):
+	case hole >= name && len(tail) < len(from) && strings.EqualFold(from[len(from)-len(tail):], tail):
 		w.Text = w.Text[:hole]
 		return w, true
 	}
