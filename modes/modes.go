@@ -48,6 +48,12 @@ var table = [...]struct {
 	BypassPermissions: {"bypassPermissions", Traits{AllowsAll: true}},
 }
 
+// Narrows reports whether a mode can only forbid: it allows nothing, and denies or never asks.
+func (m Mode) Narrows() bool {
+	t := m.Traits()
+	return !t.AllowsEdits && !t.AllowsAll && (t.ReadOnly || t.NeverAsks)
+}
+
 // Parse returns the mode of the given name, which is case-sensitive.
 func Parse(name string) (Mode, error) {
 	hint := "use " + strings.Join(Names(), ", ")

@@ -26,6 +26,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("Parse(%q).String() = %q", name, m)
 		}
 		got[name] = m.Traits()
+		if m.Narrows() != (name == "plan" || name == "dontAsk") {
+			t.Errorf("%s narrows: %v", name, m.Narrows())
+		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -62,7 +62,7 @@ func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 		return nil, err
 	}
 	for _, p := range append([]*permission.Policy{r.Policy}, r.Policy.Further...) {
-		if p.Mode != modes.Plan && p.Mode != modes.DontAsk {
+		if !p.Mode.Narrows() {
 			p.Mode = modes.Default
 		}
 	}

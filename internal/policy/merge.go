@@ -199,7 +199,10 @@ func unchanged(managed, all []TableSpec) bool {
 }
 
 // narrows reports whether a mode can only forbid.
-func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }
+func narrows(mode string) bool {
+	m, err := modes.Parse(mode)
+	return err == nil && m.Narrows()
+}
 
 // setMode gives a further policy a mode of its own.
 func (s *Spec) setMode(from *Spec) {
