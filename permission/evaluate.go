@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -182,47 +181,6 @@ func (p *Policy) knowledge() Knowledge {
 	return Knowledge{Place: p.Place, Catalog: p.Catalog, Tools: p.Tools}
 }
 
-// judge decides by a policy and its further policies, with advice; r is a reading
-// with the policy's knowledge.
-func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
-	r.forgetDoubts()
-	p = session.in(p)
-	d := r.sandboxed(p, session, judgeAll(r, p, session, tr), tr)
-	d.Advice = r.advise(p, session, &d)
-	return session.again(&r.use, d)
-}
-
-// judgeAll decides by a policy and its further policies.
-func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
-	d := judgeOne(r, p, session, tr)
-	if p == nil {
-		return d
-	}
-	for _, more := range p.Further {
-		var steps *Trace
-		if tr != nil {
-			steps = new(Trace)
-		}
-		now := judgeOne(r.as(more), more, session, steps)
-		class := max(d.Risk, now.Risk)
-		if d.lessSaid(&now) {
-			if d.said(&now); tr != nil {
-				*tr = *steps
-			}
-		}
-		if now.stricter(&d) {
-			if d, now = now, d; tr != nil {
-				*tr = *steps
-			}
-		}
-		d.Sandbox, d.SandboxWhy = max(d.Sandbox, now.Sandbox), cmp.Or(d.SandboxWhy, now.SandboxWhy)
-		d.askToo(now.Parts)
-		d.allowedToo(now.Grants)
-		d.Risk, d.Tier = class, class.Tier() // the higher of the two risks
-	}
-	return d
-}
-
 // as returns the tool use as read with a policy's knowledge.
 func (r *reading) as(p *Policy) *reading {
 	know := p.knowledge().with(r.know.scratch)
@@ -262,19 +220,14 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	return d
 }
 
-// stricter reports whether a decision permits less than another. A held ask,
-// which no rule lifts, is stricter than other asks.
-func (d *Decision) stricter(than *Decision) bool {
-	if now, was := d.Behavior.strength(), than.Behavior.strength(); now != was {
-		return now > was
+// nameRule makes an ask name the rule by which another one asks, if it has none itself, and
+// reports whether it does.
+func (d *Decision) nameRule(by *Decision) bool {
+	if !by.asker || by.Behavior != Ask || d.asker || d.Behavior != Ask || d.Held {
+		return false
 	}
-	return d.Held && !than.Held
-}
-
-// lessSaid reports whether a rule asks by another decision, and none by this one, of
-// two asks that are equally strict.
-func (d *Decision) lessSaid(than *Decision) bool {
-	return than.asker && than.Behavior == Ask && !d.asker && d.Behavior == Ask && !d.Held
+	d.said(by)
+	return true
 }
 
 // said makes an ask name what another one is by.

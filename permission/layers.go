@@ -9,138 +9,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// verdict returns the deciding answer of the layers and the act that it is
-// about. Hard denies take precedence over everything. Otherwise each action
-// takes the answer of the first layer that has one, and the strictest of these
-// decides, except that a held ask takes precedence over what is no stricter, and
-// so does the wish of whoever requests the tool use that a person be asked.
-func (e *evaluation) verdict() (answer, int) {
-	held, at := e.hardest()
-	if held.behavior == Deny {
-		return held, at
-	}
-	if e.asksPerson() {
-		return personal, 0
-	}
-	limit := e.limited()
-	worst, where := answer{}, 0
-	for i := range e.acts {
-		a := e.first(i)
-		if a.behavior > worst.behavior || a.behavior == Allow && worst.behavior == Allow && e.tellsMore(a, i, worst, where) {
-			worst, where = a, i
-		}
-	}
-	switch {
-	case limit.given() && worst.behavior <= Ask:
-		return limit, 0
-	case held.given() && worst.behavior <= Ask:
-		return held, at
-	case e.use.ForceAsk && worst.behavior <= Ask:
-		return wished, 0
-	}
-	return worst, where
-}
-
-// hardest returns the first hard deny, or else the first held ask, if any.
-func (e *evaluation) hardest() (held answer, at int) {
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
-		if a := e.denyWhole(layer); a.given() {
-			return a, 0
-		}
-		for i := 0; i < len(e.acts) && e.isHard(layer); i++ {
-			switch a := e.hard(layer, i); {
-			case a.behavior == Deny:
-				return a, i
-			case a.given() && !held.given():
-				held, at = a, i
-			}
-		}
-	}
-	if !held.given() { // else a rule says more
-		return e.unreadPart()
-	}
-	return held, at
-}
-
-// unreadPart returns the guard's ask for a part of the line that a limit kept from being
-// read: it may be catastrophic, or change the policy, whatever allows it.
-func (e *evaluation) unreadPart() (answer, int) {
-	for i := range e.acts {
+// orUnread returns a hard ask, or if there is none the guard's ask for a part of the line
+// that a limit kept from being read: it may be catastrophic, or change the policy, whatever
+// allows it.
+func (e *evaluation) orUnread(ask answer, at int) (answer, int) {
+	for i := 0; i < len(e.acts) && !ask.given(); i++ {
 		if does := e.acts[i].does; e.acts[i].sub.Kind == patterns.Hidden && does != nil && does.Why.Cause.IsLimit() {
 			return answer{behavior: Ask, layer: LayerGuard, reason: unread}, i
 		}
 	}
-	return answer{}, 0
-}
-
-// first returns the answer of the first layer that has a soft answer to an
-// action. A free action has none unless it is asked about.
-func (e *evaluation) first(i int) answer {
-	if e.acts[i].free && !e.asks(i) {
-		return answer{}
-	}
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
-		if a := e.soft(layer, i); a.given() {
-			return e.capped(layer, a, i)
-		}
-	}
-	return answer{}
-}
-
-// hard returns a layer's hard answer to an action, which counts whatever the
-// other layers answer: a deny, or an ask that only a person lifts.
-func (e *evaluation) hard(layer Layer, i int) answer {
-	switch layer {
-	case LayerGuard:
-		return e.guardOne(i)
-	case LayerSessionDeny:
-		return e.denied(layer, e.session.deny, i)
-	case LayerDenyList:
-		return e.denied(layer, e.policy.Deny, i)
-	case LayerMode:
-		return e.planned(i)
-	case LayerRules:
-		return e.ruledOut(i)
-	}
-	return answer{}
-}
-
-// isHard reports whether a layer may have a hard answer to some action, so that
-// all of them must be tried.
-func (e *evaluation) isHard(layer Layer) bool {
-	switch layer {
-	case LayerGuard:
-		return true
-	case LayerSessionDeny:
-		return e.session.deny.Len() > 0
-	case LayerDenyList:
-		return e.policy.Deny.Len() > 0
-	case LayerMode:
-		return e.traits.ReadOnly
-	case LayerRules:
-		return len(e.policy.Rules) > 0
-	}
-	return false
-}
-
-// soft returns a layer's answer to an action that no earlier layer has
-// answered.
-func (e *evaluation) soft(layer Layer, i int) answer {
-	switch layer {
-	case LayerSessionAllow:
-		return e.sessionAllow(i)
-	case LayerMode:
-		return e.mode(i)
-	case LayerAllowList:
-		return e.gate(i)
-	case LayerAskList:
-		return e.askList(i, e.certainOnly(i))
-	case LayerRules:
-		return e.rules(i, e.certainOnly(i))
-	case LayerDefault:
-		return e.fallback(i, e.listing(i))
-	}
-	return answer{}
+	return ask, at
 }
 
 // personal is the ask for a tool use that is itself a question. Only the
@@ -171,32 +49,31 @@ func (e *evaluation) asksPerson() bool { return asksPerson(e.use.Tool) }
 
 func asksPerson(tool string) bool { return tool == tools.AskQuestion || tool == tools.ExitPlan }
 
-// denyWhole returns a layer's hard deny of the tool use as a whole.
-func (e *evaluation) denyWhole(layer Layer) answer {
-	switch layer {
-	case LayerGuard:
-		if why := e.guard(); why != noReason {
-			return answer{behavior: Deny, layer: layer, reason: why}
-		}
-	case LayerAllowList:
-		if b := e.refusal.Behavior; b != 0 && b != Ask {
-			return answer{behavior: Deny, layer: layer, reason: refusedByGate}
-		}
-	}
-	return answer{}
-}
+// silent is the answer of a layer that has none.
+func silent(*evaluation, int) answer { return answer{} }
 
-// guard returns why a tool use is denied before any rule is considered.
-func (e *evaluation) guard() reason {
+// guardWhole denies a tool use before any rule is considered.
+func (e *evaluation) guardWhole(int) answer {
+	why := noReason
 	switch {
 	case e.session.paused:
-		return agentPaused
+		why = agentPaused
 	case e.limited().behavior == Deny:
-		return limitReached
+		why = limitReached
 	case e.catastrophe != "" && !e.policy.NoCatastrophic:
-		return catastrophic
+		why = catastrophic
+	default:
+		return answer{}
 	}
-	return noReason
+	return answer{behavior: Deny, layer: LayerGuard, reason: why}
+}
+
+// gateDeny returns the denial of a command line by the gate.
+func (e *evaluation) gateDeny(int) answer {
+	if b := e.refusal.Behavior; b != 0 && b != Ask {
+		return answer{behavior: Deny, layer: LayerAllowList, reason: refusedByGate}
+	}
+	return answer{}
 }
 
 // guardOne returns a held ask for what only a person may permit.
@@ -217,8 +94,17 @@ func (e *evaluation) guardOne(i int) answer {
 	return answer{}
 }
 
+func (e *evaluation) sessionDeny(i int) answer {
+	return e.denied(LayerSessionDeny, e.session.deny, i)
+}
+
+func (e *evaluation) denyList(i int) answer { return e.denied(LayerDenyList, e.policy.Deny, i) }
+
 // denied matches a list of deny rules against an action.
 func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
+	if set.Len() == 0 {
+		return answer{}
+	}
 	rule, m := e.possible(set, i, patterns.Query{})
 	switch m {
 	case patterns.Yes:
@@ -278,8 +164,8 @@ func (e *evaluation) ruledOut(i int) answer {
 
 // capped changes an allow to an ask if the gate demands the approval of a
 // person, which a rule of the session and the mode already express.
-func (e *evaluation) capped(layer Layer, a answer, i int) answer {
-	if layer >= LayerAllowList && a.behavior == Allow && e.refusal.Behavior == Ask && e.acts[i].command() {
+func (e *evaluation) capped(a answer, i int) answer {
+	if a.layer != LayerSessionAllow && a.layer != LayerMode && a.behavior == Allow && e.refusal.Behavior == Ask && e.acts[i].command() {
 		return answer{behavior: Ask, layer: LayerAllowList, reason: refusedByGate}
 	}
 	return a
@@ -294,7 +180,7 @@ func (e *evaluation) behind(i int, certain bool) answer {
 	if a := e.rules(i, certain); a.given() {
 		return a
 	}
-	return e.fallback(i, e.listing(i))
+	return e.byDefault(i)
 }
 
 // certainOnly reports whether possible asks do not count: for an action of tier
@@ -501,6 +387,8 @@ func (e *evaluation) named(i int, certain bool) bool {
 	return e.strict(i) && (certain || e.tier3(i) && !e.acts[i].lifted)
 }
 
+func (e *evaluation) askListed(i int) answer { return e.askList(i, e.certainOnly(i)) }
+
 func (e *evaluation) askList(i int, certain bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.named(i, certain)})
 	switch {
@@ -511,6 +399,8 @@ func (e *evaluation) askList(i int, certain bool) answer {
 	}
 	return answer{}
 }
+
+func (e *evaluation) ruled(i int) answer { return e.rules(i, e.certainOnly(i)) }
 
 // rules returns the answer of the granular rules: the first ask or allow that
 // matches.
@@ -542,6 +432,8 @@ func (e *evaluation) proves(g *patterns.Granular, i int) bool {
 	does := a.does
 	return does == nil || !does.Unproven() || !g.Specific()
 }
+
+func (e *evaluation) byDefault(i int) answer { return e.fallback(i, e.listing(i)) }
 
 // fallback is the last layer: what the allow list names is allowed; if there is
 // no allow list the tier decides.

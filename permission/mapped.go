@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -122,22 +121,22 @@ func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decisio
 			return refused(m.err.Error())
 		}
 	}
-	class, refusal := risk.Safe, Refusal{}
+	refusal := Refusal{}
 	evals := make([]*evaluation, len(all))
 	for i := range all {
 		evals[i] = begin(all[i], p, session)
 		tr.fill(evals[i])
 		now := evals[i].decide()
-		class = max(class, now.Risk)
 		if refusal.Behavior == 0 {
 			refusal = now.Refusal
 		}
-		if i == 0 || now.stricter(&d) {
-			d, now = now, d
+		if i == 0 {
+			d = now
+			continue
 		}
-		d.allowedToo(now.Grants)
+		d.join(&now)
 	}
-	d.Risk, d.Tier, d.Refusal = class, class.Tier(), refusal
+	d.Refusal = refusal
 	if len(d.Parts) > 0 {
 		d.Parts = nil
 		for _, e := range evals {

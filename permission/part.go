@@ -7,7 +7,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -217,20 +216,6 @@ func (a *action) subject() Subject {
 func copied(w shell.Word) shell.Word {
 	w.Holes = slices.Clone(w.Holes)
 	return w
-}
-
-// standsFor returns the answer to act i in a tool use that is asked about: a
-// held ask, or else that of the first layer that has one.
-func (e *evaluation) standsFor(i int) answer {
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
-		if a := e.hard(layer, i); a.given() {
-			return a
-		}
-	}
-	if e.use.Tool == tools.ExitPlan {
-		return personal
-	}
-	return e.first(i)
 }
 
 // sealed returns for each act why no session rule may cover it, or "". It may

@@ -379,12 +379,7 @@ func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	if a.behavior == Deny && a.rule.given() {
 		return false
 	}
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
-		if e.hard(layer, j).given() {
-			return true
-		}
-	}
-	return e.first(j).behavior != Allow
+	return e.standsFor(j).behavior != Allow
 }
 
 // class returns the highest risk of the actions.

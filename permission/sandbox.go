@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -82,9 +83,7 @@ func (r *reading) sandboxed(p *Policy, session *standing, d Decision, tr *Trace)
 	case err != nil:
 		return d.outsideIfAllowed(session)
 	case now.Behavior == Allow && now.Sandbox == Inside && d.Sandbox == Inside && now.SandboxWhy == "" && d.SandboxWhy == "":
-		if tr != nil {
-			*tr = *steps
-		}
+		tr.become(steps)
 		now.Layer, now.Rule, now.RuleSource, now.Sandbox = LayerDefault, withinSandbox, patterns.Source{}, Within
 		now.Reason = withinSandbox + ": " + now.Reason
 		return now
@@ -93,6 +92,11 @@ func (r *reading) sandboxed(p *Policy, session *standing, d Decision, tr *Trace)
 	}
 	tr.heldIn(steps, d.SandboxWhy == "")
 	return d.outsideIfAllowed(session)
+}
+
+// insideToo makes a line run inside the sandbox if another policy has it run there.
+func (d *Decision) insideToo(more *Decision) {
+	d.Sandbox, d.SandboxWhy = max(d.Sandbox, more.Sandbox), cmp.Or(d.SandboxWhy, more.SandboxWhy)
 }
 
 // outsideIfAllowed has what is asked about, and cannot do its work inside the sandbox, run outside:
@@ -114,10 +118,7 @@ func (r *reading) heldTo(p *Policy, session *standing, tr *Trace) (Decision, *Tr
 	doubts, stopped := slices.Clone(r.doubts), r.stopped
 	r.forgetDoubts()
 	r.holding = &enclosure{rules: rules, sets: map[*patterns.Set]*patterns.Set{}}
-	var steps *Trace
-	if tr != nil {
-		steps = new(Trace)
-	}
+	steps := tr.another()
 	now := judgeAll(r, p, session, steps)
 	r.holding = nil
 	if now.Behavior != Allow || now.Sandbox != Inside || now.SandboxWhy != "" {

@@ -65,8 +65,8 @@ func (tr *Trace) fill(e *evaluation) {
 	if tr == nil {
 		return
 	}
-	for layer := LayerGuard; layer <= LayerDefault && tr.Whole.Layer == 0; layer++ {
-		if a := e.denyWhole(layer); a.given() {
+	for l := 0; l < len(layers) && tr.Whole.Layer == 0; l++ {
+		if a := layers[l].whole(e, 0); a.given() {
 			tr.Whole = e.stepOf(a, 0)
 		}
 	}
@@ -79,6 +79,21 @@ func (tr *Trace) fill(e *evaluation) {
 	}
 }
 
+// another returns a trace for a further judgement, nil for a nil trace.
+func (tr *Trace) another() *Trace {
+	if tr == nil {
+		return nil
+	}
+	return new(Trace)
+}
+
+// become makes the trace that of the judgement that decides.
+func (tr *Trace) become(by *Trace) {
+	if tr != nil {
+		*tr = *by
+	}
+}
+
 func (e *evaluation) traced(i int) TracedAction {
 	a := &e.acts[i]
 	t := TracedAction{Action: a.describe(), Free: a.free, Risk: a.class, Why: a.why, Decides: -1}
@@ -88,8 +103,8 @@ func (e *evaluation) traced(i int) TracedAction {
 	if o := a.override; o != nil {
 		t.Override, t.OverrideSource = o.Text, o.Source
 	}
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
-		if s := e.step(layer, i); s.Layer != 0 {
+	for l := range layers {
+		if s := e.step(l, i); s.Layer != 0 {
 			t.Steps = append(t.Steps, s)
 		}
 	}
@@ -115,7 +130,7 @@ func (t *TracedAction) decides() int {
 			first = i
 		}
 	}
-	if held >= 0 && (first < 0 || t.Steps[first].Behavior <= Ask) {
+	if held >= 0 && (first < 0 || t.Steps[first].Behavior.yields()) {
 		return held
 	}
 	return first
@@ -140,10 +155,11 @@ func (s *Step) hard() bool {
 }
 
 // step returns the answer of one layer to an action, preferring hard answers.
-func (e *evaluation) step(layer Layer, i int) Step {
-	if a := e.hard(layer, i); a.given() {
+func (e *evaluation) step(l, i int) Step {
+	if a := layers[l].hard(e, i); a.given() {
 		return e.stepOf(a, i)
 	}
+	layer := layers[l].name
 	if e.asksPerson() {
 		if layer == LayerDefault {
 			return e.stepOf(personal, i)
@@ -162,7 +178,7 @@ func (e *evaluation) step(layer Layer, i int) Step {
 	case LayerDefault:
 		return e.lastStep(i)
 	}
-	return e.stepOf(e.soft(layer, i), i)
+	return e.stepOf(layers[l].soft(e, i), i)
 }
 
 // sessionStep returns the step of the session's allow rules. It names a rule

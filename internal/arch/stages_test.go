@@ -41,22 +41,7 @@ var mayClimb = map[string]string{}
 // TestShellStages: the files of package shell stand in one order, and nothing
 // in them refers to a later stage.
 func TestShellStages(t *testing.T) {
-	trees := map[string]*ast.File{}
-	names, err := filepath.Glob(filepath.Join("..", "shell", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		tree, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trees[filepath.Base(name)] = tree
-	}
-	climbs, err := climbing(trees, compiled(t, "./internal/shell"))
+	climbs, err := climbing(trees(t, "internal/shell"), compiled(t, "./internal/shell"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +55,27 @@ func TestShellStages(t *testing.T) {
 			t.Errorf("mayClimb lists %q, which refers to no later stage", climb)
 		}
 	}
+}
+
+// trees parses the files of a package without its tests, by their names.
+func trees(t *testing.T, dir string) map[string]*ast.File {
+	t.Helper()
+	found := map[string]*ast.File{}
+	names, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[filepath.Base(name)] = tree
+	}
+	return found
 }
 
 // TestClimbing: a climb is found whatever it refers to.
