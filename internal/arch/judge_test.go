@@ -97,7 +97,9 @@ func folding(files map[string]*ast.File, imports types.Importer) (map[string]tok
 			return slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, n.Op) && ordered(info.TypeOf(n.X))
 		case *ast.CallExpr:
 			fun := info.Types[n.Fun]
-			return fun.IsBuiltin() && ordered(info.TypeOf(n.Args[0])) || fun.IsType() && is(info.TypeOf(n.Args[0]), "Behavior")
+			return slices.ContainsFunc(n.Args, func(arg ast.Expr) bool {
+				return fun.IsBuiltin() && ordered(info.TypeOf(arg)) || fun.IsType() && is(info.TypeOf(arg), "Behavior")
+			})
 		case *ast.Ident:
 			args := info.Instances[n].TypeArgs
 			for i := range args.Len() {
