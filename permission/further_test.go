@@ -270,16 +270,18 @@ func TestAskRuleIsNamed(t *testing.T) {
 }
 
 // TestAskRuleOfAFurtherPolicyIsNamed is TestAskRuleIsNamed for a rule of another policy.
-// A held ask names what holds.
+// A held ask names what holds, and a deny what denies.
 func TestAskRuleOfAFurtherPolicyIsNamed(t *testing.T) {
-	base := spec{allow: "Bash(ls:*); Read", deny: "Read(.env)", risk: true}.policy(t)
+	base := spec{allow: "Bash(ls:*); Read", deny: "Read(.env); Bash(git push -f:*)", risk: true}.policy(t)
 	more := *base
 	more.Ask = set(t, patterns.Ask, "Bash(git push:*); Bash(cat:*)", "agent-wrapper.toml")
+	more.Deny = set(t, patterns.Deny, "Read(.env)", "agent-wrapper.toml")
 	p := *base
 	p.Further = []*Policy{&more}
 	for line, want := range map[string]string{
 		"git push origin":        "ask ask-list Bash(git push:*)",
 		"ls; git push origin":    "ask ask-list Bash(git push:*)",
+		"git push -f origin":     "deny deny-list Bash(git push -f:*)",
 		"git fetch":              "ask allow-list",
 		"cat $x":                 "ask deny-list Read(.env) held",
 		"git push; cat < \"$x\"": "ask deny-list Read(.env) held",
