@@ -142,7 +142,7 @@ func (e *evaluation) noteDoubts() {
 		return
 	}
 	for i := range e.acts {
-		if a := e.standsFor(i); a.behavior == Ask {
+		if a := e.answerTo(i); a.behavior == Ask {
 			e.doubts = append(e.doubts, e.doubtAbout(a, i))
 		}
 	}

@@ -51,7 +51,7 @@ func (b *Bounds) Same(others *Bounds) bool {
 // a rule that denies all edits; "" if there is no such reason.
 func (b *Bounds) ReadOnly() string {
 	for _, p := range b.policies {
-		p = b.session.in(p)
+		p = b.session.inMode(p)
 		if p.Mode.Traits().ReadOnly {
 			return "mode " + p.Mode.String()
 		}

@@ -412,10 +412,10 @@ func withGrant(all []Grant, g *granted) []Grant {
 	return append(all, g.Grant)
 }
 
-// again answers an ask about a tool use as a person has answered it for later. The
+// answeredBefore answers an ask about a tool use as a person has answered it for later. The
 // tool use must be the same and so must the question, with all that it showed: where
 // a link leads elsewhere now, or a rule is new, the person is asked.
-func (now *standing) again(use *ToolUse, d Decision) Decision {
+func (now *standing) answeredBefore(use *ToolUse, d Decision) Decision {
 	if d.Behavior != Ask || !slices.ContainsFunc(now.grants, func(g *granted) bool { return g.Exactly != "" }) {
 		return d
 	}

@@ -16,10 +16,10 @@ package permission
 // Only this file orders the layers and compares how strict answers are.
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	r.forgetDoubts()
-	p = session.in(p)
+	p = session.inMode(p)
 	d := r.sandboxed(p, session, judgeAll(r, p, session, tr), tr)
 	d.Advice = r.advise(p, session, &d)
-	return session.again(&r.use, d)
+	return session.answeredBefore(&r.use, d)
 }
 
 // layers answer in this order: a deny of the whole tool use; a hard answer to an action,
@@ -30,12 +30,12 @@ var layers = [...]struct {
 }{
 	{LayerGuard, (*evaluation).guardWhole, (*evaluation).guardOne, silent},
 	{LayerSessionDeny, silent, (*evaluation).sessionDeny, silent},
-	{LayerDenyList, silent, (*evaluation).denyList, silent},
+	{LayerDenyList, silent, (*evaluation).listDeny, silent},
 	{LayerSessionAllow, silent, silent, (*evaluation).sessionAllow},
-	{LayerMode, silent, (*evaluation).planned, (*evaluation).mode},
+	{LayerMode, silent, (*evaluation).planDeny, (*evaluation).modeAllow},
 	{LayerAllowList, (*evaluation).gateDeny, silent, (*evaluation).gate},
-	{LayerAskList, silent, silent, (*evaluation).askListed},
-	{LayerRules, silent, (*evaluation).ruledOut, (*evaluation).ruled},
+	{LayerAskList, silent, silent, (*evaluation).listAsk},
+	{LayerRules, silent, (*evaluation).ruleDeny, (*evaluation).ruleAnswer},
 	{LayerDefault, silent, silent, (*evaluation).byDefault},
 }
 
@@ -101,8 +101,8 @@ func (e *evaluation) first(i int) answer {
 	return answer{}
 }
 
-// standsFor returns the answer to action i in a tool use that is asked about.
-func (e *evaluation) standsFor(i int) answer {
+// answerTo returns the answer to action i in a tool use that is asked about.
+func (e *evaluation) answerTo(i int) answer {
 	for l := range layers {
 		if a := layers[l].hard(e, i); a.given() {
 			return a

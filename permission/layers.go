@@ -98,7 +98,7 @@ func (e *evaluation) sessionDeny(i int) answer {
 	return e.denied(LayerSessionDeny, e.session.deny, i)
 }
 
-func (e *evaluation) denyList(i int) answer { return e.denied(LayerDenyList, e.policy.Deny, i) }
+func (e *evaluation) listDeny(i int) answer { return e.denied(LayerDenyList, e.policy.Deny, i) }
 
 // denied matches a list of deny rules against an action.
 func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
@@ -122,8 +122,8 @@ func mayBe(layer Layer, rule cause) answer {
 	return answer{behavior: Ask, layer: layer, rule: rule, reason: mayCover}
 }
 
-// planned denies what mode plan does not permit.
-func (e *evaluation) planned(i int) answer {
+// planDeny denies what mode plan does not permit.
+func (e *evaluation) planDeny(i int) answer {
 	a := &e.acts[i]
 	if !e.traits.ReadOnly || e.asksPerson() {
 		return answer{}
@@ -143,8 +143,8 @@ func (e *evaluation) planned(i int) answer {
 	return answer{behavior: Deny, layer: LayerMode, reason: onlyReading}
 }
 
-// ruledOut matches the granular deny rules against an action.
-func (e *evaluation) ruledOut(i int) answer {
+// ruleDeny matches the granular deny rules against an action.
+func (e *evaluation) ruleDeny(i int) answer {
 	var maybe answer
 	for _, g := range e.policy.Rules {
 		if g.Action() != patterns.Deny {
@@ -387,7 +387,7 @@ func (e *evaluation) named(i int, certain bool) bool {
 	return e.strict(i) && (certain || e.tier3(i) && !e.acts[i].lifted)
 }
 
-func (e *evaluation) askListed(i int) answer { return e.askList(i, e.certainOnly(i)) }
+func (e *evaluation) listAsk(i int) answer { return e.askList(i, e.certainOnly(i)) }
 
 func (e *evaluation) askList(i int, certain bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.named(i, certain)})
@@ -400,7 +400,7 @@ func (e *evaluation) askList(i int, certain bool) answer {
 	return answer{}
 }
 
-func (e *evaluation) ruled(i int) answer { return e.rules(i, e.certainOnly(i)) }
+func (e *evaluation) ruleAnswer(i int) answer { return e.rules(i, e.certainOnly(i)) }
 
 // rules returns the answer of the granular rules: the first ask or allow that
 // matches.

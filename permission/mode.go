@@ -11,9 +11,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// mode returns the answer of the permission mode to an action: an allow or
-// none. The denies of plan are hard answers, see planned.
-func (e *evaluation) mode(i int) answer {
+// modeAllow returns the answer of the permission mode to an action: an allow or
+// none. The denies of plan are hard answers, see planDeny.
+func (e *evaluation) modeAllow(i int) answer {
 	if e.strict(i) || e.acts[i].protected {
 		return answer{}
 	}

@@ -165,7 +165,7 @@ func (e *evaluation) parts(held bool) []Part {
 		if !e.wordless {
 			p.Subject = a.subject()
 		}
-		ans := e.standsFor(i)
+		ans := e.answerTo(i)
 		if !ans.given() {
 			continue
 		}

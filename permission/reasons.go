@@ -379,7 +379,7 @@ func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	if a.behavior == Deny && a.rule.given() {
 		return false
 	}
-	return e.standsFor(j).behavior != Allow
+	return e.answerTo(j).behavior != Allow
 }
 
 // class returns the highest risk of the actions.

@@ -144,9 +144,9 @@ type moded struct {
 	policies map[*Policy]*Policy
 }
 
-// in returns a policy in the mode of the session. One that denies everything, since its
+// inMode returns a policy in the mode of the session. One that denies everything, since its
 // mode is invalid, remains so.
-func (now *standing) in(p *Policy) *Policy {
+func (now *standing) inMode(p *Policy) *Policy {
 	if p == nil || !p.Mode.Valid() {
 		return p
 	}
@@ -191,7 +191,7 @@ func (now *standing) modeFor(p *Policy) *moded {
 // Modes returns the modes in force under a policy: the session's or the policy's, or those
 // of further policies that are narrower.
 func (s *Session) Modes(p *Policy) []modes.Mode {
-	p = s.standing().in(p)
+	p = s.standing().inMode(p)
 	all := []modes.Mode{p.Mode}
 	for _, f := range p.Further {
 		all = append(all, f.Mode)
