@@ -41,6 +41,21 @@ func first(t testing.TB, r *Rule, line string) Match {
 	return r.match(subs[0], Query{})
 }
 
+// TestHomeUnknown: where the home directory is not known, ~ is any text to a deny rule, and
+// an allow rule with it matches nothing.
+func TestHomeUnknown(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[List]Match{Allow: No, Deny: Yes} {
+		r, _, err := Parse("Bash(cat ~/.ssh/id)", list, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := first(t, r.bound(Place{Workspace: here.Workspace}, 0), "cat /root/.ssh/id"); m != want {
+			t.Errorf("%v: %v, want %v", list, m, want)
+		}
+	}
+}
+
 func TestAllowCommand(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -344,6 +344,17 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestPlain: only a path that is known, without links and not odd is plain.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	fs := links{dir: here.Workspace, to: map[string]string{"src/out": "/etc"}}
+	for name, want := range map[string]string{"src/x": "/home/dev/proj/src/x", "a/../b": "/home/dev/proj/b", "src/out/x": "", "src/*": "", "/dev/fd/3": ""} {
+		if got := NewPath(word(name), here.Workspace, here, fs.resolve).Plain(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPathLimits(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("a/", maxPath/2+1) + "b"

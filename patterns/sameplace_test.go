@@ -37,6 +37,8 @@ func TestStarsOfInterpreters(t *testing.T) {
 		{"Bash(deno run *.ts)", No, "deno run /tmp/a.ts"},
 		{"Bash(coverage run *.py)", No, "coverage run -m twine upload a.py | coverage run /tmp/a.py"},
 		// rules that name no file, the place or the module
+		{"Bash(python * upload)", Yes, "python -m twine upload"},
+		{"Bash(unheard *.py *)", Yes, "unheard a.py x"},
 		{"Bash(python *)", Yes, "python -m twine upload a.py | python /tmp/x.py"},
 		{"Bash(python:*)", Yes, "python -m twine upload a.py"},
 		{"Bash(python /tmp/*.py *)", Yes, "python /tmp/x.py y"},
@@ -93,6 +95,8 @@ func TestAllowCoversTheSameFile(t *testing.T) {
 		{"Bash(./scripts/a.sh:*)", "cd /tmp; ./scripts/a.sh", No},
 		{"Bash(scripts/a.sh:*)", "(cd /tmp && scripts/a.sh)", No},
 		{"Bash(./scripts/a.sh:*)", "cd $x; ./scripts/a.sh", No},
+		{"Bash(./scripts/a.sh:*)", "cd " + ws + "/sub/$x && ./scripts/a.sh", No},
+		{"Bash(./scripts/a.sh:*)", "cd " + ws + "/sub* && ./scripts/a.sh", No},
 		{"Bash(./scripts/a.sh:*)", "env -C /tmp ./scripts/a.sh", No},
 		{"Bash(bash scripts/a.sh:*)", "cd /tmp && bash scripts/a.sh", No},
 		{"Bash(perl x.pl:*)", "cd /tmp; perl x.pl", No},

@@ -45,9 +45,13 @@ func TestGuard(t *testing.T) {
 }
 
 func TestGuardSaysWhatIsWrong(t *testing.T) {
-	d := spec{}.decideOn(t, ToolUse{Tool: "Edit", Input: json.RawMessage(`{"file_path":7}`)})
-	if !strings.Contains(d.Reason, `"file_path" in the input of Edit must be a string`) {
-		t.Error(d.Reason)
+	for _, tt := range []struct{ tool, input, want string }{
+		{"Edit", `{"file_path":7}`, `"file_path" in the input of Edit must be a string`},
+		{"Bash", `{"description":"x"}`, `the input of Bash lacks "command"`},
+	} {
+		if d := (spec{}).decideOn(t, ToolUse{Tool: tt.tool, Input: json.RawMessage(tt.input)}); !strings.Contains(d.Reason, tt.want) {
+			t.Error(d.Reason)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 )
 
@@ -83,6 +84,34 @@ func TestTimed(t *testing.T) {
 			t.Error(got, v.Session.Grants())
 		}
 	})
+}
+
+// TestTimedApart: of two answers that end at different times the earlier one ends first,
+// whichever was given first.
+func TestTimedApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, _, _ := lastingEvaluator(t, spec{}, forRules(time.Minute, 0, "Bash(npm i)"), forRules(time.Hour, 0, "Bash(npm ci)"), Answer{Behavior: Deny})
+		outcomes(t, v, "npm i", "npm ci")
+		time.Sleep(time.Minute)
+		if got := fmt.Sprint(outcomes(t, v, "npm i", "npm ci")); got != "[person deny rule allow]" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestGrantUpToGrade: a rule that answers up to a grade does not cover a use of a higher
+// one that it matches.
+func TestGrantUpToGrade(t *testing.T) {
+	v, _ := evaluator(t, spec{ask: "Bash(npm:*)", risk: true}, nil)
+	err := v.Session.Restore([]Grant{{ID: 1, Behavior: Allow, Rule: "Bash(npm:*)", UpTo: risk.GradeOf(risk.Safe, false)}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]Behavior{"npm ls": Allow, "npm i": Ask} {
+		if d := v.Request(here("Bash", line)).Decision; d.Behavior != want {
+			t.Errorf("%s: %s (%s)", line, outcome(d), d.Reason)
+		}
+	}
 }
 
 // TestCounted: what is allowed for a number of uses counts the answer itself, counts

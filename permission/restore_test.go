@@ -202,6 +202,9 @@ func TestSetMode(t *testing.T) {
 	inForce(modes.Plan)
 	v.Session.SetMode(modes.DontAsk)
 	inForce(modes.DontAsk, modes.Plan)
+	v.Policy = spec{mode: "bypassPermissions"}.policy(t)
+	v.Session.SetMode(modes.Default)
+	inForce(modes.Default)
 	v.Policy = &Policy{Place: place}
 	if got := said(v); got != "deny deny" {
 		t.Error("a policy that could not be read, in a mode of the session:", got)

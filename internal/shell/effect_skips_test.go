@@ -5,6 +5,21 @@ import (
 	"testing"
 )
 
+// TestSkipsHidden checks which searches leave out hidden names for certain.
+func TestSkipsHidden(t *testing.T) {
+	for line, want := range map[string]bool{
+		"rg x": true, "fd x": true, "ag x": true, "rg -n -g '*.go' x": true,
+		"rg --hidden x": false, "rg -g '*' x": false, "rg --unheard x": false, `rg "$y" x`: false, "grep -r x .": false,
+	} {
+		f := Analyze(line, Options{Dir: "/p", Home: "/h"})
+		for i := range f.Actions {
+			if a := &f.Actions[i]; a.Kind == Read && a.Recursive && a.SkipHidden != want {
+				t.Errorf("%s: leaves out hidden names: %v", line, a.SkipHidden)
+			}
+		}
+	}
+}
+
 // TestSkips checks which names a search leaves out for certain.
 func TestSkips(t *testing.T) {
 	for line, want := range map[string]string{

@@ -97,6 +97,7 @@ func TestEffectsFound(t *testing.T) {
 		{"tree -R -L 1 -H .", "unproven"},
 		{"git rev-list -O -* HEAD", "unproven"},
 		{"xxd a -o", "write /p/-o"},
+		{"git fetch 'u@[2001:db8::1]:x'", "fetch ssh://[2001:db8::1]/"},
 	}
 	for _, tt := range tests {
 		f := Analyze(tt.line, Options{Dir: "/p", Home: "/h"})

@@ -5,6 +5,31 @@ import (
 	"testing"
 )
 
+// TestEndsJobs checks which lines end jobs of the shell and nothing else.
+func TestEndsJobs(t *testing.T) {
+	for line, want := range map[string]bool{
+		"kill %1": true, "kill $!": true, "kill -9 %1 $!": true, `kill "$!"`: true,
+		"kill x$!": false, "kill $!x": false, "kill 1": false, "kill $x": false, "kill": false, "kill %1 1": false, "kill -1 %1": false,
+	} {
+		if a := &Analyze(line, Options{Dir: "/p"}).Actions[0]; a.EndsJobs() != want {
+			t.Errorf("%s: ends jobs only: %v", line, !want)
+		}
+	}
+}
+
+// TestNamesElsewhere checks that a word that is not known may make git show more of a
+// repository elsewhere.
+func TestNamesElsewhere(t *testing.T) {
+	for line, want := range map[string]bool{
+		"git -C /other log --oneline": true, "git -C /other status -s": true,
+		`git -C /other log --oneline "x$y"`: false, `git -C /other log --oneline -n"$y"`: false, "git -C /other show": false,
+	} {
+		if a := &Analyze(line, Options{Dir: "/p", Workspace: "/p"}).Actions[0]; a.NamesElsewhere() != want {
+			t.Errorf("%s: shows names only: %v", line, !want)
+		}
+	}
+}
+
 // TestNotHarmless checks what the review of harmless entries found
 // (docs/proof/harmless-review.txt): each of these lines runs, reads, writes or sets
 // something that its entry called harmless.

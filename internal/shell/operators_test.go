@@ -82,7 +82,7 @@ func FuzzOperators(f *testing.F) {
 // TestAssignValue checks the value of a variable before a command.
 func TestAssignValue(t *testing.T) {
 	for line, want := range map[string]string{
-		"X=1 a": "1", "X= a": "", "X='a b' a": "a b", `X="a"b\ c a`: "ab c", "X=$'a' a": "a", "X=$y a": "?", "X=a$y a": "?", "X+=1 a": "?", "X=~ a": "?", "X=$(b) a": "?",
+		"X=1 a": "1", "X= a": "", "X='a b' a": "a b", `X="a"b\ c a`: "ab c", "X=$'a' a": "a", `X=$'\56env' a`: ".env", "X=$y a": "?", "X=a$y a": "?", "X+=1 a": "?", "X=~ a": "?", "X=$(b) a": "?",
 		"env X=1 a": "1", "env X=a=b a": "a=b", "env X= a": "", `env X="$y" a`: "?", "env 'X=a b' a": "a b",
 	} {
 		got := "none"

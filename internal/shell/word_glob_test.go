@@ -24,6 +24,7 @@ func TestPatternsName(t *testing.T) {
 		"rg x -g .env":                                      "/p/./.env",
 		"rg x -g '.e*'":                                     "/p/./.e*",
 		"rg x --iglob=.ENV sub":                             "/p/sub/.ENV",
+		"rg x --iglob .ENV":                                 "/p/./.env",
 		"rg x -g '**/conf/.env'":                            "/p/./conf/.env",
 		"rg x -g '*.{ts,env}'":                              "/p/./.env",
 		"rg x -g '{a,{b,.env}}'":                            "/p/./.env",
