@@ -109,7 +109,7 @@ func TestAllowCommand(t *testing.T) {
 			refuses: []string{"curl -s http://localhost:3000", "curl -s http://localhost:30001/", "curl http://localhost:3000/"},
 		},
 		{
-			rule:    "Bash(ls ?)",
+			rule:    `Bash(l\s \?)`,
 			covers:  []string{"ls '?'"},
 			refuses: []string{"ls x", "ls"},
 		},

@@ -90,6 +90,7 @@ func TestPathBelowLiteral(t *testing.T) {
 		{"Edit(.git)", Ask, "a/.git/hooks/x", Yes},
 		{"Edit(.git)", Allow, ".git/config", No},
 		{"Edit(/home/dev/notes)", Ask, "/home/dev/notes/a/b", Yes},
+		{"Edit(/c/Web/**)", Ask, `C:\Web\x`, Yes},
 		{"Edit(/home/dev/notes)", Ask, "/home/dev/notesx", No},
 		{"Edit(*token*)", Deny, "src/tokenizer/x.go", No},
 	})

@@ -41,6 +41,18 @@ func TestRefspecs(t *testing.T) {
 	}
 }
 
+// TestFetchedSource checks that a rule about a branch meets a fetch of it, whatever branch
+// it is kept as.
+func TestFetchedSource(t *testing.T) {
+	t.Parallel()
+	r := rule(t, "Bash(git fetch origin main)", Deny)
+	for line, want := range map[string]Match{"git fetch origin main:x": Yes, `git fetch origin main:"x$B"`: Yes, `git fetch origin "main$B":x`: Maybe, `git fetch origin mainly:"x$B"`: No} {
+		if m := first(t, r, line); m != want {
+			t.Errorf("%s: %v, want %v", line, m, want)
+		}
+	}
+}
+
 // TestPushToAddress checks that a rule about a branch of a remote may meet a push of that
 // branch to an address, which may be the remote's, and no push of another branch.
 func TestPushToAddress(t *testing.T) {

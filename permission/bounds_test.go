@@ -70,6 +70,16 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestBoundsReadOnly: what denies all edits makes the whole sandbox read-only, and no other
+// rule does.
+func TestBoundsReadOnly(t *testing.T) {
+	for deny, want := range map[string]string{"Edit": "deny Edit", "Edit(lock.json)": "", "Read": "", "Bash": ""} {
+		if got := boundsOf(t, deny, "", "").ReadOnly(); got != want {
+			t.Errorf("deny %s: %q, want %q", deny, got, want)
+		}
+	}
+}
+
 // TestBoundsAddUp: a further policy withholds too, and loosens nothing.
 func TestBoundsAddUp(t *testing.T) {
 	p := (spec{risk: true}).policy(t)
@@ -90,6 +100,11 @@ func TestBoundsAddUp(t *testing.T) {
 	}
 	if !slices.Contains(rules, "deny Read(one)") || !slices.Contains(rules, "deny Read(two)") {
 		t.Errorf("roots %v", rules)
+	}
+	p.Deny, p.SensitiveAsks = nil, true
+	more.Deny = patterns.NewSet(place, parseRules(t, patterns.Deny, "Read(.env)", "x")...)
+	if got := p.Bounds(nil).At(workspace+"/.env", false); !got.Ruled || got.Read != "deny Read(.env)" {
+		t.Errorf("a rule of the second policy, beside a secret file: %+v", got)
 	}
 }
 

@@ -35,6 +35,17 @@ func (s spec) decidedBy(t testing.TB, use ToolUse, w Sandbox, held []string) (De
 // planted are the programs that a command inside has put on PATH.
 var planted = []string{"kubectl", "jq"}
 
+// TestAdviceBesideSandbox: advice needs a plainer form of all that is asked about, also of
+// what the sandbox would hold.
+func TestAdviceBesideSandbox(t *testing.T) {
+	s := spec{risk: true, unlisted: UnlistedRisk, deny: "Read(./.env)"}
+	for line, want := range map[string]string{`cat "$f"`: "cat: " + nameFile, `cat "$f"; make`: ""} {
+		if d, _ := s.sandboxedBy(t, using("Bash", line), "deny Read(keys/**)"); d.Behavior != Ask || advisedOf(d) != want {
+			t.Errorf("%s: %s, advice %q, want %q", line, outcome(d), advisedOf(d), want)
+		}
+	}
+}
+
 // TestWithin: what the sandbox holds is not asked about, and nothing else changes.
 func TestWithin(t *testing.T) {
 	const envs, keys, lock, named = "deny Read(./.env)", "deny Read(keys/**)", "deny Edit(lock.json)", "deny WebFetch(domain:evil.example)"

@@ -39,10 +39,10 @@ func TestUnkept(t *testing.T) {
 		{Allow, "sed -i 3d notes | sed -i '$d' notes | sed -i '/foo/d' notes | sed -i '/^FOO=.*/d' notes | sed -i 's/[0-9]/x/g' notes | sed -i.bak s/a/b/ notes | sed -i 'y/a/b/' notes | sed -i '2i x' notes | sed -i '/a/s/.*//' notes | sed -i d src/a.go | sed -n 5p notes"},
 		// options under a rule for the program, and what the program made itself
 		{Ask, "go build -o notes . | go build -o=notes . | go test -coverprofile=notes | go test -coverprofile notes | pytest --junitxml=notes | pytest --cov-report xml:notes | python -m pytest --junitxml notes | pytest --junitxml=data/*.db | curl -so data/app.db localhost:80 | bash -c 'go build -o notes .'"},
-		{Allow, "gen > src/a.go | go build -o tool . | go build -o new . | go build -o src/a.go . | go build -o dist/x.js . | go test -coverprofile=coverage.txt | pytest --junitxml=junit.xml | go build . | go fmt"},
+		{Allow, "yapf -i notes | gen > src/a.go | go build -o tool . | go build -o new . | go build -o src/a.go . | go build -o dist/x.js . | go test -coverprofile=coverage.txt | pytest --junitxml=junit.xml | go build . | go fmt"},
 	} {
 		for line := range strings.SplitSeq(tt.lines, " | ") {
-			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(gen); Bash(pytest:*); Bash(python -m pytest:*); Bash(curl:*)", unlisted: byMode, risk: true, env: files}
+			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(yapf:*); Bash(gen); Bash(pytest:*); Bash(python -m pytest:*); Bash(curl:*)", unlisted: byMode, risk: true, env: files}
 			d := s.decideOn(t, using("Bash", line))
 			if d.Behavior != tt.want {
 				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)

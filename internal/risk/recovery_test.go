@@ -33,6 +33,7 @@ func TestUnreadableLinesRunInPart(t *testing.T) {
 		"ls; bash -c 'ls\nrm -rf ~\n('":          true,
 		"bash -c 'ls )\nrm -rf /'":               false,
 		"bash -c 'ls\nls )'":                     false,
+		"echo ';:(){ :|:& };'; bash -c 'ls )'":   false,
 		"eval ls )":                              false,
 		"rm -rf /; ls )":                         false, // bash reads the whole line first
 		"ls 'oops\nrm -rf /":                     false,

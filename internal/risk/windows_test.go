@@ -27,7 +27,7 @@ func TestWindowsClasses(t *testing.T) {
 			`powershell -c Remove-Item x`, `pwsh -Command "ls; rm x"`, `echo x > \\.\PhysicalDrive0`, `type x >\\.\C:`, `sudo del x`, `runas /user:a "del x"`,
 			`forfiles /c "cmd /c del @file"`, `remove-item x`, `stop-process -name x`, `cmd /c cmd /c "cmd /c del x"`, `schtasks /create /tr "del x"`,
 			`del"x"`, `;del x`, `=del x`, `bcdedit /set x y`, `mkfs.ext4 /dev/sda1`, `dd if=/dev/zero of=/dev/sda`, `cmd /c start cmd /c "del x"`,
-			"echo \"a\ndel x", `logoff`, `wbadmin delete catalog`, `%COMSPEC% /c del x`, `rd%TMP% x & del`,
+			"echo \"a\ndel x", `logoff`, `wbadmin delete catalog`, `%COMSPEC% /c del x`, `echo %X%;del`, `rd%TMP% x & del`,
 		}},
 		{Cmd, High, []string{
 			`sc stop x`, `sc delete x`, `net stop x`, `net user x /add`, `reg delete HKLM\x`, `takeown /f x`, `robocopy a b /MIR`, `netsh interface set x`, `netsh`,
@@ -67,7 +67,7 @@ rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x
 		}},
 		{PowerShell, Safe, []string{
 			``, `Get-Process`, `GET-PROCESS -Name x`, `ps | sort CPU | select -First 5`, `gci -Recurse`, `ls -r x`, `dir`, `cat x`, `gc 'a;rm b'`, `gc "a | rm b"`, `echo 'it''s'`, `Get-Service | Where-Object Status -eq Running`,
-			`Get-Process | Format-Table`, `ls > $null`, `ls 2>$null`, `ls *> $null`, `kubectl get pods`, `git status`, `docker ps`, `cd x; pwd`, `Test-Path x`, `whoami /all`, `hostname`, `Get-Help x`,
+			`Get-Process | Format-Table`, `ls a#b`, `Microsoft.PowerShell.Management\Get-ChildItem x`, `ls > $null`, `ls 2>$null`, `ls *> $null`, `kubectl get pods`, `git status`, `docker ps`, `cd x; pwd`, `Test-Path x`, `whoami /all`, `hostname`, `Get-Help x`,
 			`ls 2>&1`, `ipconfig`, `Select-String x y`, `ls [a-c]*`, `gc a,b`,
 		}},
 	} {
@@ -143,7 +143,7 @@ func TestWindowsVariables(t *testing.T) {
 // Commands in blocks or parentheses are components too.
 func TestWindowsBlocksAreSeen(t *testing.T) {
 	for line, sh := range map[string]WindowsShell{
-		"if ($x) { copy-item a b }": PowerShell, "ls | % {copy-item a b}": PowerShell, "(copy-item a b)": PowerShell, "if exist x (copy-item a b)": Cmd,
+		"if ($x) { copy-item a b }": PowerShell, "ls | % {copy-item a b}": PowerShell, "(copy-item a b)": PowerShell, "copy-it`em a b": PowerShell, "if exist x (copy-item a b)": Cmd,
 		`cmd /c "dir & copy-item a b"`: Cmd,
 	} {
 		got := Windows(line, sh)

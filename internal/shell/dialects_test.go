@@ -55,7 +55,7 @@ func TestShOnly(t *testing.T) {
 func TestDialectsShare(t *testing.T) {
 	for _, line := range []string{
 		"ls -la && echo done", "git status | head -5", "cd a && npm test", "x=1; echo \"$x\"", "for f in a b; do cat \"$f\"; done",
-		"if test -f a; then cat a; fi", "case $x in a) ls;; *) pwd;; esac", "ls *.go 2>/dev/null", "echo \"${x:-y}\"", "echo $((1+2))",
+		"if test -f a; then cat a; fi", "case $x in a) ls;; *) pwd;; esac", "ls *.go 2>/dev/null", "echo \"${x}\"", "echo \"${x:-y}\"", "echo $((1+2))",
 		"cat <<'E'\n$x {a} =b\nE", "git log HEAD~1 -- a@b", "git show HEAD^", "set -e; ls", "f() { ls; }; f", "echo 'a=b{c}'", "A=1 ls", "npm run a:b",
 		"! ls", "(ls; pwd) > f", "while read -r x; do ls; done < f", "curl -s https://h/x?y=z", "find . -name '*.go' -exec grep -l x '{}' ';'",
 	} {

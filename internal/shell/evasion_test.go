@@ -183,6 +183,7 @@ func TestNoPathIsHidden(t *testing.T) {
 func TestFindNames(t *testing.T) {
 	for line, want := range map[string][]string{
 		"find . -name .env -exec cat {} +":           {"./.env", "./…/.env", "./…/…/.env", "./…/…/…/.env"},
+		"find . , -name .env -exec cat {} +":         {"./.env", "./…/.env", "./…/…/.env", "./…/…/…/.env"},
 		"find . -name '.e*' | xargs cat":             {"./.e…", "./…/.e…", "./…/…/.e…", "./…/…/…/.e…"},
 		"find src -iname ID_RSA -exec cat {} ';'":    {"src/id_rsa", "src/…/id_rsa", "src/…/…/id_rsa", "src/…/…/…/id_rsa"},
 		"find . -path './secrets/*' -exec cat {} +":  {"./secrets/…", "./…/secrets/…", "./…/…/secrets/…", "./…/…/…/secrets/…"},
@@ -223,6 +224,7 @@ func TestNamesLieBelow(t *testing.T) {
 		{"cat $(ls -d src)/x.txt", "/home/dev/proj/src"},
 		{"cd src && cat $(ls)", "/home/dev/proj/src"},
 		{"find src | xargs cat", "/home/dev/proj/src"},
+		{"find src | xargs -I{} cat {}", "/home/dev/proj/src"},
 		{"find . | (cd src && xargs cat)", "/home/dev/proj/src"},
 	} {
 		found := false

@@ -200,7 +200,7 @@ func TestClear(t *testing.T) {
 		`diff <(ls a) <(ls b)`, `cd a && npm test`, `timeout 5 npm test 2>&1 | tail -20`, `echo "${x:-y}" "${#x}" "$?"`,
 		`python3 -m pytest -q`, `node script.js`, `bash script.sh`, `set -euo pipefail`, `printf '%s\n' "$x"`,
 		`grep -n "a#b" f # comment`, `curl -s http://localhost:3000/x`, `tar tf a.tar`, `cp a b`, `trap - EXIT`,
-		`read -r x y`, `kill %1`, `wait`, `sleep 1 &`, `unset FOO`, `type ls`, `command -v go`, `[[ a =~ ^b$ ]]`,
+		`read -r x y`, `enable`, `sed 's/[[:alpha:]]/x/' f`, `sed 's/[a]\/b/c/' f`, "echo \\`", `kill %1`, `wait`, `sleep 1 &`, `unset FOO`, `type ls`, `command -v go`, `[[ a =~ ^b$ ]]`,
 		`n=$(wc -l < f); echo $((n+1))`, `n=$(ls | wc -l); [ $n -gt 3 ] && echo $((n*2))`, `s=$(date +%s); echo $(( $(date +%s) - s ))`,
 		`i=0; while [ $i -lt 5 ]; do i=$((i+1)); done`, `for i in 1 2 3; do [ $i -lt 2 ] && echo $i; done`, `while IFS= read -r f; do echo "$f"; done < f`,
 		`i=1; printf '%s ' $x; [ $i -lt 5 ]`,
@@ -233,6 +233,15 @@ func TestSubstitutionIsSeen(t *testing.T) {
 		last := f.Actions[len(f.Actions)-1]
 		if last.Substitution != want {
 			t.Errorf("%q: substitution %v, want %v", line, last.Substitution, want)
+		}
+	}
+}
+
+// TestSimple checks which lines are one command without a substitution.
+func TestSimple(t *testing.T) {
+	for line, want := range map[string]bool{`echo "a $x"`: true, `echo "a $(id)"`: false, "echo ${x:-$(id)}": false, "echo $x; ls": false} {
+		if got := analyze(line).Simple; got != want {
+			t.Errorf("%q: simple %v, want %v", line, got, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func TestOperators(t *testing.T) {
 		`npm test \~ \{a,b}`: "",
 		"npm test|cat":       "Joins |", "npm test |& cat": "Joins |&", "a && b": "Joins &&", "a || b": "Joins ||", "a; b": "Joins ;", "a;": "Joins ;", "a\nb": "Joins newline",
 		"a & b": "Joins &", "a &": "Joins &", "! a": "Joins !", "(a)": "Joins (", "{ a; }": "Joins {", "a # x\nb": "Joins newline",
-		"a > x": "Redirects > x", "a>x": "Redirects >x", "a < x": "Redirects < x", "a 2>&1": "Redirects 2>&1 free", "a >/dev/null": "Redirects >/dev/null free", "a >& x": "Redirects >& x",
+		"a > x": "Redirects > x", "a>x": "Redirects >x", "a < x": "Redirects < x", "a 2>&1": "Redirects 2>&1 free", "a >/dev/null": "Redirects >/dev/null free", "a >& x": "Redirects >& x", `a >&""`: `Redirects >&""`,
 		"a <<< x": "Redirects <<< x", "a <<E\nx\nE": "Redirects <<E…", "a >> x": "Redirects >> x", "a &> x": "Redirects &> x", "a &>/dev/null": "Redirects &>/dev/null free", "> x": "Redirects > x",
 		"a >&-": "Redirects >&- free", "a > $x": "Redirects > $x", "a >/dev/null*": "Redirects >/dev/null*", "a <> /dev/null": "Redirects <> /dev/null", "a < /dev/null": "Redirects < /dev/null", "a 2>&1-": "Redirects 2>&1-",
 		"a $x": "Expands $x", "a ${x:-y}": "Expands ${x:-y}", "a $(b)": "Expands $(b)", "a `b`": "Expands `b`", "a $((1))": "Expands $((1))", `a "$x"`: "Expands $x", "$x": "Expands $x",

@@ -141,6 +141,15 @@ func TestPossibleCommands(t *testing.T) {
 
 // TestNoPossibleCommands checks that what the catalogue knows to be text is none, and
 // that the words of people are clear.
+// TestComputes checks which texts look like code.
+func TestComputes(t *testing.T) {
+	for text, want := range map[string]bool{"don't": false, "it's a": false, "'a": true, "a'": true, "a 'b": true, "a(b c)": true, "a (b c)": false, "$x": true, "$1": false} {
+		if got := computes(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestNoPossibleCommands(t *testing.T) {
 	for _, line := range []string{
 		"git commit -m 'rm x (y)'", "grep 'rm x' f", "rg 'system(\"rm' src", "echo 'rm x' | grep rm", "cat <<< 'rm x'", "awk '/rm/ {print $1}' f",

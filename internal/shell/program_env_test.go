@@ -35,11 +35,11 @@ func TestEnvironment(t *testing.T) {
 		"env -", "env -i", "env -i A=1", "env FOO=1 make", "env -u A make test", "env --help", "env --version", "env - make",
 		"printenv PATH", "printenv HOME SHELL", "printenv PWD LANG LC_ALL", "printenv NODE_ENV", "printenv --help",
 		"export A=1", "export A", "export -f f", "export -n A", "env -i -u -", "export PATH", "export -p PATH", "declare -p PATH", "declare -f", "declare -F", "declare -fp", "declare -i", "declare -a", "declare -pA", "declare -r", "declare x=1", "declare -x X", "readonly", "readonly -p", "local x",
-		"set -e", "set -euo pipefail", "set -o", "set +o", "set -- a b", "set -", "set +", "set x",
+		"set -e", "set -euo pipefail", "set -o", "set +o", "set -- a b", "set -", "set +", "set x", "set ''",
 		"compgen -e", "compgen -v", "compgen -A export", "command -v env", "type env", "which printenv", "man env", "echo env", "echo $HOME",
 		"ps", "ps aux", "ps -e", "ps -ef", "ps ax", "ps -aux", "ps -eo args", "ps -C node", "ps -C exe", "ps U dev", "ps -u dev", "ps --user dev", "ps --no-headers aux", "ps -p 1", "ps axo exe", "ps -o exe -e",
 		"awk '{ print $1 }'", `awk 'BEGIN { print ENVIRON["HOME"] }'`, `awk '{ print "ENVIRON" }'`,
-		"jq .env x.json", "jq '.a.env' x", `jq '.["env"]' x`, "jq '{env: .x}' x", "jq '.environment' x", `jq '{"env" : 1}' x`, "jq '.env.X' x", "jq '$environ' x", "jq -n '$ENV.PATH'", "jq -n 'env.HOME | length'", "command export PATH=.:$PATH", "command export A=$x",
+		"jq .env x.json", "jq '.a.env' x", `jq '.["env"]' x`, "jq '{env: .x}' x", "jq '.environment' x", `jq '{"env" : 1}' x`, "jq '.env.X' x", "jq '$environ' x", "jq myenv x", "jq -n '$ENV.PATH'", "jq -n 'env.HOME | length'", "command export PATH=.:$PATH", "command export A=$x",
 		"envsubst -v '$TOKEN'", "envsubst '$HOME ${LANG}'", "envsubst --help", "envsubst ''",
 		"tmux ls", "tmux show-environment PATH", "systemctl status", "docker inspect x", "kubectl exec x -- env -i",
 	} {

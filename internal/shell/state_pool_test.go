@@ -8,6 +8,19 @@ import (
 	"testing"
 )
 
+// TestWorkspaceAboveDirectory checks that a line in a directory below the workspace may use
+// all of the workspace.
+func TestWorkspaceAboveDirectory(t *testing.T) {
+	opt := Options{Dir: "/p/sub", Workspace: "/p"}
+	if a := &Analyze("git -C .. status", opt).Actions[0]; a.Unproven() {
+		t.Errorf("git in the workspace: %s", a.Why.String())
+	}
+	f := Analyze("git apply x.diff", opt)
+	if last := &f.Actions[len(f.Actions)-1]; summary(last) != "write /p/…" {
+		t.Errorf("git apply: %s", summary(last))
+	}
+}
+
 // TestPooled checks that facts do not change while other lines are analyzed with the
 // same pooled memory, and that lines analyzed concurrently get the facts that they
 // get alone.
