@@ -250,6 +250,7 @@ func TestExplain(t *testing.T) {
 		{"Bash(git push:*)", run("git pull"), `word 2 is "pull", and the rule requires "push"`},
 		{"Bash(git push:*)", run("git"), `the command has no word 2`},
 		{"Bash(git push:*)", run("./git push"), `the program is "./git", and the rule allows "git"`},
+		{"Bash(cat a/x)", run("cat b/x"), `word 2 is "b/x", and the rule requires "a/x"`},
 		{"Bash(git push)", run("git push x"), "the command has 3 words, and the rule matches exactly 2"},
 		{"Bash(git push:*)", run("git $x"), "word 2 is known only when the line runs"},
 		{"Bash(git * x)", run("git y"), "the words do not match the pattern"},

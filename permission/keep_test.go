@@ -80,6 +80,19 @@ func TestPartsAreCopies(t *testing.T) {
 	}
 }
 
+// TestRequestHasProfile: a question about the options of a command asks the tables that the
+// policy uses.
+func TestRequestHasProfile(t *testing.T) {
+	v, _ := evaluator(t, spec{risk: true}, nil)
+	for profile, want := range map[risk.Profile]risk.Class{risk.Default: risk.Forbidden, risk.Terminal: risk.High} {
+		v.Policy.Profile = profile
+		r := v.Request(here("Bash", "reboot"))
+		if got := r.Mildest(&Part{Subject: Subject{Words: []shell.Word{{Text: "reboot"}}}}, 1).Class(); got != want {
+			t.Errorf("%v: %v, want %v", profile, got, want)
+		}
+	}
+}
+
 func TestCanKeep(t *testing.T) {
 	gated := spec{allow: "Read"}
 	tests := []struct {

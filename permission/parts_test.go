@@ -134,6 +134,7 @@ func TestWords(t *testing.T) {
 		{spec{}, "Write: /tmp/x", "write /tmp/x", ""},
 		{spec{}, "WebFetch: https://example.com/", "fetch https://example.com/", ""},
 		{spec{risk: true}, "Bash: FOO=1 ls", "it may not be harmless: the variable FOO may change what the program does", ""},
+		{spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Commands: []string{"git push"}, Action: patterns.Ask}}}, "Bash: git $x", "may match ask rule", ""},
 		{spec{deny: "Bash(rm:*)", allow: "Bash"}, "Bash: unheard rm x", "may match deny rule Bash(rm:*): the command may do what the rule covers", ""},
 	}
 	for _, tt := range tests {
@@ -152,6 +153,10 @@ func TestRewrite(t *testing.T) {
 	if d.Behavior != Deny || !strings.Contains(e, "Instead: ") {
 		t.Errorf("%q", e)
 	}
+	many := spec{mode: "plan"}.decideOn(t, using("Bash", "eval \"$x\"; . ./f; make --eval x; alias a=b; hash -p /x ls; enable -n echo; shopt -s globstar; set -k"))
+	if n := strings.Count(many.Message, "Instead: "); n != maxSpots || !strings.HasSuffix(many.Message, "Other parts cannot be analysed either") {
+		t.Errorf("%d of many spots: %q", n, many.Message)
+	}
 }
 
 func TestDoubt(t *testing.T) {
@@ -163,6 +168,8 @@ func TestDoubt(t *testing.T) {
 		{action{sub: patterns.Subject{Kind: patterns.UseTool}}, "what it does is unknown"},
 		{action{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is unknown"},
 		{action{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the exact path is unknown"},
+		{action{sub: patterns.Subject{Kind: patterns.RunCommand}, does: &shell.Action{Words: []shell.Word{{Text: "x"}}}}, "the command may do what the rule covers"},
+		{action{sub: patterns.Subject{Kind: patterns.RunCommand}, does: &shell.Action{Words: []shell.Word{{Text: "x"}, {Holes: []shell.Hole{{}}}}}}, shell.Why{Cause: shell.CauseWordUnknown}.String()},
 	} {
 		if got := tt.a.doubt().String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
