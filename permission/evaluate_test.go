@@ -105,6 +105,8 @@ func TestHeldByGuard(t *testing.T) {
 		row{"Bash: echo x >> ~/.claude/settings.json", "ask guard held"},
 		row{`Bash: for f in a; do echo > "$DIR/settings.json"; done`, "ask guard held"},
 		row{"Bash: agent-wrapper trust x.toml", "ask guard held"},
+		row{`Bash: agent-wrapper tru"$x"st x.toml`, "ask guard held"},
+		row{`Bash: agent-wrapper tru"$x"rust x.toml`, "allow session-allow Bash"},
 		row{"Bash: sudo ./bin/agent-wrapper untrust x.toml", "ask guard held"},
 		row{"Bash: cd sub && agent-wrapper init --force", "ask guard held"},
 		row{"Bash: agent-wrapper resume --plan .", "ask guard held"},

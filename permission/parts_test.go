@@ -135,6 +135,9 @@ func TestWords(t *testing.T) {
 		{spec{}, "WebFetch: https://example.com/", "fetch https://example.com/", ""},
 		{spec{risk: true}, "Bash: FOO=1 ls", "it may not be harmless: the variable FOO may change what the program does", ""},
 		{spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Commands: []string{"git push"}, Action: patterns.Ask}}}, "Bash: git $x", "may match ask rule", ""},
+		{spec{rules: []patterns.GranularSpec{
+			{Tools: []string{"Bash"}, Commands: []string{"git push"}, Action: patterns.Deny}, {Tools: []string{"Bash"}, Commands: []string{"git pull"}, Action: patterns.Deny},
+		}}, "Bash: git $x", "may match deny rule deny Bash commands=git push", ""},
 		{spec{deny: "Bash(rm:*)", allow: "Bash"}, "Bash: unheard rm x", "may match deny rule Bash(rm:*): the command may do what the rule covers", ""},
 	}
 	for _, tt := range tests {

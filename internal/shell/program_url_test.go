@@ -143,6 +143,7 @@ func TestOfflineUses(t *testing.T) {
 		"yarn licenses list":                  true,
 		"pip show x":                          false,
 		"pip uninstall -y x":                  false,
+		"pip uninstall --unheard x":           true,
 		"pip uninstall -r https://h/r.txt":    true,
 		"uv cache dir":                        false,
 		"uv version --bump minor":             true,
