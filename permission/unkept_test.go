@@ -25,7 +25,7 @@ func TestUnkept(t *testing.T) {
 		{Ask, "cp other/app.db data/ | mv other/app.db data | cp -t data other/app.db | cd data && cp ../x/app.db . | cp a b/notes ."},
 		{Ask, "truncate -s 0 data/*.db | for f in data/app.db notes; do : > $f; done | find data -name '*.db' -exec truncate -s 0 {} +"},
 		{Ask, "sort -o data/app.db src/a.go | awk '{print > \"data/app.db\"}' src/a.go | uniq src/a.go data/app.db | bash -c ': > data/app.db' | git show HEAD:a > notes"},
-		{Ask, "cp -nf a data/app.db"},
+		{Ask, "cp -nf a data/app.db | sed -i 'w notes' src/a.go"},
 		{Ask, "find data -type f -exec truncate -s 0 {} \\; | find data -type f -exec tee {} \\; | find data -type f -name '*.db' -exec cp /dev/null {} \\; | find data -type f -execdir truncate -s 0 {} +"},
 		{Allow, "find src -type f -name '*.go' -exec gofmt -w {} + | find src -type f -exec sed -i s/a/b/ {} + | find src -type f -exec grep a {} + | find src -type f -exec touch {} + | find src -type f -exec tee -a {} +"},
 		// other files, and what leaves the contents
