@@ -114,6 +114,11 @@ func TestAllowCommand(t *testing.T) {
 			refuses: []string{"ls x", "ls"},
 		},
 		{
+			rule:    "Bash(ls ?)",
+			covers:  []string{"ls '?'"},
+			refuses: []string{"ls x", "ls"},
+		},
+		{
 			rule:    "Bash(find . -name '*.go')",
 			covers:  []string{"find . -name '*.go'", `find . -name "*.go"`, `find . -name \*.go`},
 			refuses: []string{"find . -name a.go", "find . -name *.go", "find . -name '*.go' -delete"},
