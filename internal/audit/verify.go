@@ -56,19 +56,12 @@ func Verify(path, headFile, hash string) (*Report, error) {
 	return v.read(io.NewSectionReader(f, 0, size))
 }
 
-// VerifyCopy reads a copy of a record from the start and checks its chain. A copy has no
-// head: it may end before the record does.
-func VerifyCopy(r io.Reader) (*Report, error) {
-	return (&verifier{walk: newWalker(), report: &Report{}, copied: true}).read(r)
-}
-
 // verifier reads a record that may have been changed anywhere.
 type verifier struct {
 	walk   walker
 	head   position
 	want   *sum
 	report *Report
-	copied bool // it is a copy, which has no head
 	unread bool // the head cannot be read
 	// claimed: there is a head, if only without a text, as a writer leaves that was killed
 	// with its first entry.
@@ -271,7 +264,7 @@ func (v *verifier) end(rest []byte) {
 	}
 	switch {
 	case v.head.Seq > 0 || v.unread || at.Seq == 1 && v.claimed:
-	case at.Seq == 0 || v.copied || v.met:
+	case at.Seq == 0 || v.met:
 		v.note(0, "there is no head: cannot tell whether entries were cut off the end")
 	default:
 		v.fault(0, "there is no head: entries may have been cut off the end; with --head and a hash that you kept, a copy is verified up to it")

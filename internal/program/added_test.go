@@ -33,8 +33,8 @@ func TestAdded(t *testing.T) {
 		if got := strings.Join(seen, " "); got != tt.commands {
 			t.Errorf("%s: the commands %s are seen, not %s", tt.line, got, tt.commands)
 		}
-		if got := risk.Facts(facts, risk.Default); got.Class != tt.class || got.Reason != tt.reason {
-			t.Errorf("%s: %s (%s), want %s (%s)", tt.line, got.Class, got.Reason, tt.class, tt.reason)
+		if got := risk.Summary(facts, risk.Each(facts, risk.Default)); got.Class != tt.class || got.Reasons[0] != tt.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.line, got.Class, got.Reasons[0], tt.class, tt.reason)
 		}
 	}
 }

@@ -125,16 +125,6 @@ func alone(name string) []string {
 	return []string{name}
 }
 
-// Facts returns the finding of a whole command line: the highest class among
-// its actions, with that action's reason and the factors of all actions.
-func Facts(f *shell.Facts, p Profile) Finding {
-	all := Finding{Class: Safe, Reason: nothing}
-	for _, one := range Each(f, p) {
-		all.join(one)
-	}
-	return all
-}
-
 // nothing is the reason for a line without actions.
 const nothing = "does nothing"
 

@@ -152,6 +152,16 @@ const (
 )
 
 // analyze analyzes a line as run by an agent's shell in the workspace.
+// Facts returns the finding of a whole command line: that of the gravest of its actions,
+// with the factors of all.
+func Facts(f *shell.Facts, p Profile) Finding {
+	all := Finding{Class: Safe, Reason: nothing}
+	for _, one := range Each(f, p) {
+		all.join(one)
+	}
+	return all
+}
+
 func analyze(line string) *shell.Facts {
 	return shell.Analyze(line, shell.Options{Dir: testWorkspace, Home: testHome})
 }

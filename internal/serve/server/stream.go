@@ -74,16 +74,6 @@ func (s *sockets) close() {
 	s.all.Wait()
 }
 
-// count returns the number of open WebSockets.
-func (s *sockets) count() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.open {
-		n += one
-	}
-	return n
-}
-
 // socket is an open WebSocket. Only one goroutine sends events or output.
 type socket struct {
 	conn *websocket.Conn

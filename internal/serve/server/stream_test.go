@@ -262,6 +262,16 @@ func TestUnwantedMessages(t *testing.T) {
 }
 
 // Of one credential so many streams are open and no more; who leaves makes room.
+// count returns the number of open WebSockets.
+func (s *sockets) count() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.open {
+		n += one
+	}
+	return n
+}
+
 func TestManyStreams(t *testing.T) {
 	var s sockets
 	var leave []func()

@@ -7,9 +7,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
-	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/ledger"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/postgres"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store/sqlite"
 )
@@ -22,8 +22,8 @@ func (w *world) open(ctx context.Context) (store.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(w.servers[0].dir, "serve.db"))
 }
 
-// judgeCopies checks that the store has every line of each record, in a chain that
-// verifies.
+// judgeCopies checks that the store has each record as it is; that the records verify is
+// checked where they are read (allowed).
 func (w *world) judgeCopies() {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -36,21 +36,29 @@ func (w *world) judgeCopies() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var copied, written int64
-	for name, lines := range copies {
-		copied += lines
-		if r, err := ledger.Verify(ctx, kept, name); err != nil || len(r.Faults) > 0 {
-			w.wrong("the copy %s of a record: %v, %+v", name, err, r)
+	texts := map[string]string{}
+	for name := range copies {
+		lines, err := kept.Audit(ctx, name, 0, 0)
+		if err != nil {
+			w.t.Fatal(err)
 		}
+		var text strings.Builder
+		for _, l := range lines {
+			text.Write(l.Line)
+			text.WriteByte('\n')
+		}
+		texts[text.String()] = name
 	}
 	for _, s := range w.servers {
 		data, err := os.ReadFile(filepath.Join(s.dir, "audit.jsonl"))
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		written += int64(bytes.Count(data, []byte("\n")))
+		if whole := data[:bytes.LastIndexByte(data, '\n')+1]; texts[string(whole)] == "" {
+			w.wrong("the %d lines of the record of %s are in no copy as they are", bytes.Count(whole, []byte("\n")), s.name())
+		}
 	}
-	if copied != written || len(copies) != len(w.servers) {
-		w.wrong("%d lines of records are in the store, in %d copies; there are %d", copied, len(copies), written)
+	if len(copies) != len(w.servers) {
+		w.wrong("%d copies of the records of %d servers", len(copies), len(w.servers))
 	}
 }

@@ -6,7 +6,6 @@ package ledger
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,14 +17,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 )
 
 // Store is the part of a store.Store that holds the copies.
 type Store interface {
 	AppendAudit(ctx context.Context, server string, after int64, lines ...[]byte) error
-	Audit(ctx context.Context, server string, after int64, limit int) ([]store.AuditLine, error)
 	AuditServers(ctx context.Context) (map[string]int64, error)
 }
 
@@ -182,42 +179,3 @@ func (c *Copier) Follow(ctx context.Context, every time.Duration, failed func(er
 
 // lastTime is how long the last copying may take.
 const lastTime = 5 * time.Second
-
-// Verify checks the chain of a copy, by the name that AuditServers has.
-func Verify(ctx context.Context, s Store, name string) (*audit.Report, error) {
-	known, err := s.AuditServers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{ctx: ctx, store: s, name: name}
-	report, err := audit.VerifyCopy(r)
-	if err == nil && int64(report.Lines) < known[name] {
-		report.Faults = append(report.Faults, audit.Finding{Text: fmt.Sprintf("the copy has %d lines, and %d were written", report.Lines, known[name])})
-	}
-	return report, err
-}
-
-// reader reads a copy as the file that it is of.
-type reader struct {
-	ctx   context.Context
-	store Store
-	name  string
-	after int64
-	text  bytes.Buffer
-}
-
-// Read reads the lines.
-func (r *reader) Read(p []byte) (int, error) {
-	if r.text.Len() == 0 {
-		lines, err := r.store.Audit(r.ctx, r.name, r.after, maxLines)
-		if err != nil {
-			return 0, err
-		}
-		for _, l := range lines {
-			r.text.Write(l.Line)
-			r.text.WriteByte('\n')
-			r.after = l.Seq
-		}
-	}
-	return r.text.Read(p)
-}
