@@ -63,7 +63,7 @@ type Request struct {
 	Besides []string
 
 	tools   *tools.Table
-	suppose func(rules []*patterns.Rule, wordless bool) Decision
+	suppose func(rules []*patterns.Rule) Decision
 	reaches func(use *ToolUse) bool
 	notes   *notes
 	profile risk.Profile
@@ -95,7 +95,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standin
 		r.foreign = read.runsForeign()
 	}
 	var one sync.Mutex // a reading caches results
-	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
+	r.suppose = func(rules []*patterns.Rule) (d Decision) {
 		one.Lock()
 		defer one.Unlock()
 		defer denying(&d, nil)
@@ -103,7 +103,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standin
 		if err != nil {
 			return refused(err.Error())
 		}
-		read.wordless = wordless
+		read.wordless = true
 		return judge(read, v.Policy, said, nil)
 	}
 	r.accepting = func() (d Decision) {
@@ -168,21 +168,12 @@ type keepable struct {
 	secret   bool
 }
 
-// Suppose returns what the decision would be if the session, in its state at
-// the time of the request, had further rules of a list, allow or deny. It
-// changes nothing. An error names a rule that is invalid, or reports that the
+// supposed returns what the decision would be if the session, in its state at
+// the time of the request, had further rules of a list, allow or deny. It only
+// sets the behavior and the layer of the decision and, of its parts, what
+// identifies them, their behavior and whether they are sealed. Each set of rules
+// is evaluated once. An error names a rule that is invalid, or reports that the
 // request does not come from an Evaluator.
-func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
-	parsed, err := r.parse(list, rules)
-	if err != nil {
-		return Decision{}, err
-	}
-	return r.suppose(parsed, false), nil
-}
-
-// supposed is Suppose without texts: it only sets the behavior and the layer of
-// the decision and, of its parts, what identifies them, their behavior and
-// whether they are sealed. Each set of rules is evaluated once.
 func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error) {
 	parsed, err := r.parse(list, rules)
 	if err != nil {
@@ -193,7 +184,7 @@ func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error
 	defer r.notes.mu.Unlock()
 	then, asked := r.notes.then[key]
 	if !asked {
-		then = r.suppose(parsed, true)
+		then = r.suppose(parsed)
 		r.notes.then[key] = then
 	}
 	return then, nil

@@ -265,7 +265,7 @@ func TestOddSuppositions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := r.suppose([]*patterns.Rule{ask}, false); d.Behavior != Deny {
+	if d := r.suppose([]*patterns.Rule{ask}); d.Behavior != Deny {
 		t.Errorf("%+v", d)
 	}
 	v.Session = nil
@@ -301,12 +301,12 @@ func TestPartsOfAnotherOrder(t *testing.T) {
 		for at := range then {
 			then[at].Behavior = Allow
 		}
-		r.suppose = func([]*patterns.Rule, bool) Decision { return Decision{Behavior: Ask, Parts: then} }
+		r.suppose = func([]*patterns.Rule) Decision { return Decision{Behavior: Ask, Parts: then} }
 		if r.Answers("Bash(npm test)") {
 			t.Errorf("%s: what was asked about counts as answered", name)
 		}
 	}
-	r.suppose = func([]*patterns.Rule, bool) Decision {
+	r.suppose = func([]*patterns.Rule) Decision {
 		return Decision{Behavior: Ask, Parts: []Part{allowed(i), allowed(test)}}
 	}
 	if err := r.proves(Decision{Behavior: Ask, Parts: []Part{i, allowed(test)}}); err != nil || !r.Answers("Bash(npm:*)") {

@@ -20,12 +20,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
 )
 
-// kept lists the exported names that no other package of the project uses, by
-// what a program that embeds the project needs them for.
-var kept = map[string][]string{
-	"an approver shows what a rule would change": {"permission.Request.Suppose"},
-}
-
 // TestExportedIsUsed: every exported name is used by another package, by its
 // tests or by an example of its own package, so that go doc shows no more than
 // a program needs. Also used are the names in the declaration of a used one,
@@ -34,24 +28,12 @@ var kept = map[string][]string{
 func TestExportedIsUsed(t *testing.T) {
 	slow.Test(t)
 	p := load(t)
-	unused := map[string]bool{}
 	for _, pkg := range p.declaring() {
 		for name, obj := range exported(pkg) {
 			if !p.used[obj.Pos()] && !p.implementing(obj) {
-				unused[strings.TrimPrefix(name, module+"/")] = true
+				t.Errorf("%s is exported, and no other package uses it", strings.TrimPrefix(name, module+"/"))
 			}
 		}
-	}
-	for _, names := range kept {
-		for _, name := range names {
-			if !unused[name] {
-				t.Errorf("%s needs no reason: it is used, or is gone", name)
-			}
-			delete(unused, name)
-		}
-	}
-	for name := range unused {
-		t.Errorf("%s is exported, and no other package uses it", name)
 	}
 }
 
