@@ -200,7 +200,7 @@ func isLayer(name string) bool {
 func rewrite(data []byte, changed []Case) []byte {
 	out, from := "", 0
 	for _, c := range changed { // in the order of the file
-		line := quote(c.Want.String())
+		line := stricttoml.Quote(c.Want.String())
 		if c.start == c.end {
 			line = "\nexpect = " + line
 		}
@@ -209,27 +209,3 @@ func rewrite(data []byte, changed []Case) []byte {
 	}
 	return []byte(out + string(data[from:]))
 }
-
-// quote returns text as a TOML string.
-func quote(text string) string {
-	if !strings.ContainsAny(text, "\"\\") && !strings.ContainsFunc(text, control) {
-		return `"` + text + `"`
-	}
-	if !strings.Contains(text, "'") && !strings.ContainsFunc(text, control) {
-		return "'" + text + "'"
-	}
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case control(r):
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return `"` + b.String() + `"`
-}
-
-func control(r rune) bool { return r < ' ' || r == 0x7f }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 )
 
 const someCases = `home = "/home/eva"
@@ -227,7 +229,7 @@ func TestUpdateRefused(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	for _, text := range []string{`ask rules Bash(a)`, `ask rules Bash("a b")`, `ask rules Bash("a" 'b' \)`, "deny rules Bash(\x01\n'\"é)"} {
-		cases, err := ParseCases([]byte("[[case]]\nuse='Bash'\nexpect = "+quote(text)), "c")
+		cases, err := ParseCases([]byte("[[case]]\nuse='Bash'\nexpect = "+stricttoml.Quote(text)), "c")
 		if err != nil || cases[0].Want.String() != text {
 			t.Errorf("%s: %v, %+v", text, err, cases)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -32,12 +33,12 @@ func (d *Draft) Text() ([]byte, error) {
 	}
 	b.WriteString("\n")
 	if d.Mode != "" {
-		fmt.Fprintf(&b, "mode = %s\n", quote(d.Mode))
+		fmt.Fprintf(&b, "mode = %s\n", stricttoml.Quote(d.Mode))
 	}
 	for _, line := range d.AboutUnlisted {
 		fmt.Fprintf(&b, "# %s\n", plain(line))
 	}
-	fmt.Fprintf(&b, "unlisted = %s\n", quote(d.Unlisted))
+	fmt.Fprintf(&b, "unlisted = %s\n", stricttoml.Quote(d.Unlisted))
 	for _, l := range []struct {
 		about, key string
 		groups     []Group
@@ -74,6 +75,8 @@ func plain(text string) string {
 	}, text)
 }
 
+func control(r rune) bool { return r < ' ' || r == 0x7f }
+
 // writeRules writes granular rules.
 func writeRules(b *bytes.Buffer, rules []RuleSpec) {
 	for i := range rules {
@@ -86,14 +89,14 @@ func writeRules(b *bytes.Buffer, rules []RuleSpec) {
 			if len(field.values) > 0 {
 				quoted := make([]string, len(field.values))
 				for i, v := range field.values {
-					quoted[i] = quote(v)
+					quoted[i] = stricttoml.Quote(v)
 				}
 				fmt.Fprintf(b, "%s = [%s]\n", field.key, strings.Join(quoted, ", "))
 			}
 		}
-		fmt.Fprintf(b, "action = %s\n", quote(r.Action))
+		fmt.Fprintf(b, "action = %s\n", stricttoml.Quote(r.Action))
 		if r.Message != "" {
-			fmt.Fprintf(b, "message = %s\n", quote(r.Message))
+			fmt.Fprintf(b, "message = %s\n", stricttoml.Quote(r.Message))
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 )
 
 // Kit is a language or a build tool that a project uses.
@@ -212,7 +214,7 @@ func writeGroup(b *bytes.Buffer, g Group) {
 	fmt.Fprintf(b, "  # %s\n ", g.About)
 	width := 1
 	for _, rule := range g.Rules {
-		text := " " + quote(rule) + ","
+		text := " " + stricttoml.Quote(rule) + ","
 		if width > 1 && width+len(text) > columns {
 			b.WriteString("\n ")
 			width = 1

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -211,7 +212,7 @@ func (f *Finding) String() string {
 	fmt.Fprintf(&b, "%s [%s]\n", at(f.Source, fmt.Errorf("%s: %s: %s", f.Level, f.Rule, f.Why)), f.Check)
 	fmt.Fprintf(&b, "    %s\n", f.Fix)
 	for _, s := range f.Instead {
-		fmt.Fprintf(&b, "    %s = [%s]\n", s.List, quote(s.Rule))
+		fmt.Fprintf(&b, "    %s = [%s]\n", s.List, stricttoml.Quote(s.Rule))
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -21,7 +22,7 @@ func protects(l *linter) {
 	for _, item := range l.spec.Protect {
 		if l.held("Write", item.Text) {
 			l.findings = append(l.findings, Finding{
-				Check: l.check, Level: LevelNote, Source: item.Source, Rule: "protect " + quote(item.Text),
+				Check: l.check, Level: LevelNote, Source: item.Source, Rule: "protect " + stricttoml.Quote(item.Text),
 				Why: "it is already protected", Fix: "remove it",
 			})
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -439,7 +440,7 @@ func settings(l *linter) {
 			continue
 		}
 		l.findings = append(l.findings, Finding{
-			Check: l.check, Level: s.level, Source: l.spec.places[s.key], Rule: s.key + " = " + quote(s.value), Why: s.why, Fix: s.fix,
+			Check: l.check, Level: s.level, Source: l.spec.places[s.key], Rule: s.key + " = " + stricttoml.Quote(s.value), Why: s.why, Fix: s.fix,
 		})
 	}
 	for i := range l.spec.RiskOverrides {
@@ -450,7 +451,7 @@ func settings(l *linter) {
 	l.spec.showRisks(func(key, answer string, at patterns.Source) {
 		if answer == "allow" && strings.HasSuffix(key, ".moderate") {
 			l.findings = append(l.findings, Finding{
-				Check: l.check, Level: LevelWarning, Source: at, Rule: key + " = " + quote(answer),
+				Check: l.check, Level: LevelWarning, Source: at, Rule: key + " = " + stricttoml.Quote(answer),
 				Why: "commands that change files or contact hosts run without asking, and so does code that the agent wrote (python3 x.py)",
 				Fix: "set it only for a role that needs it, or name the commands in allow",
 			})

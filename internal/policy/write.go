@@ -145,7 +145,7 @@ func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, a
 	if item, found := before.find(key, rule); found {
 		return old, item.Source, nil
 	}
-	next = insertRule(old, lines, key, quote(rule.String()))
+	next = insertRule(old, lines, key, stricttoml.Quote(rule.String()))
 	after, err := Parse(next, name)
 	if err != nil || !after.is(before, key, rule.String()) {
 		return nil, at, fmt.Errorf("%s: cannot add a rule to %s automatically here: add %s by hand", name, key, rule)

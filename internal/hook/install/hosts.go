@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 )
 
 // hostLimit is how long a host waits for the hook, in seconds.
@@ -221,14 +222,14 @@ func codexFiles(m *Machine, scope Scope, o Options) []file {
 func codexRequirements(binary, line string) *tomlLines {
 	var b strings.Builder
 	for _, name := range codexEvents {
-		fmt.Fprintf(&b, "[[hooks.%[1]s]]\n[[hooks.%[1]s.hooks]]\ntype = \"command\"\ncommand = %[2]s\ntimeout = %[3]d\n\n", name, tomlString(line), hostLimit)
+		fmt.Fprintf(&b, "[[hooks.%[1]s]]\n[[hooks.%[1]s.hooks]]\ntype = \"command\"\ncommand = %[2]s\ntimeout = %[3]d\n\n", name, stricttoml.Quote(line), hostLimit)
 	}
 	return &tomlLines{
 		host:  "codex",
 		block: strings.TrimSuffix(b.String(), "\n"),
 		values: []tomlValue{
 			{table: "features", key: "hooks", value: "true"},
-			{table: "hooks", key: "managed_dir", value: tomlString(filepath.Dir(binary)), free: true},
+			{table: "hooks", key: "managed_dir", value: stricttoml.Quote(filepath.Dir(binary)), free: true},
 		},
 	}
 }

@@ -354,3 +354,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestQuote: the library reads what Quote writes.
+func TestQuote(t *testing.T) {
+	for _, text := range []string{``, `plain é`, `C:\x`, `a "b"`, `it's`, `"a" 'b' \`, "\x01\n\t'\"\x7f"} {
+		var v struct{ X string }
+		if err := toml.Unmarshal([]byte("X = "+Quote(text)), &v); err != nil || v.X != text {
+			t.Errorf("%q is written %s and read %q, %v", text, Quote(text), v.X, err)
+		}
+	}
+}

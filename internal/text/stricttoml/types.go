@@ -190,3 +190,27 @@ func show(key string) string {
 	}
 	return key
 }
+
+// Quote returns text as a TOML string.
+func Quote(text string) string {
+	if !strings.ContainsAny(text, "\"\\") && !strings.ContainsFunc(text, control) {
+		return `"` + text + `"`
+	}
+	if !strings.Contains(text, "'") && !strings.ContainsFunc(text, control) {
+		return "'" + text + "'"
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case control(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
