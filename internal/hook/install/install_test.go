@@ -371,6 +371,34 @@ func TestUnparsableTOML(t *testing.T) {
 	}
 }
 
+// TestTableHeader: a value goes below the header of its table, however it is written, or
+// with a header of its own into the block; uninstall takes it out again.
+func TestTableHeader(t *testing.T) {
+	t.Parallel()
+	const line, block = "hooks = true" + lineMark + "\n", blockBegin + "\n[features]\nhooks = true\n\n" + blockEnd + "\n"
+	for text, want := range map[string]string{
+		"[features]\nweb = true\n":               "[features]\n" + line + "web = true\n",
+		"a = 1\n [ features ] # x\n":             "a = 1\n [ features ] # x\n" + line,
+		"[\"features\"]\n":                       "[\"features\"]\n" + line,
+		"[features.sub]\nx = 1\n[features]\n":    "[features.sub]\nx = 1\n[features]\n" + line,
+		"[features]\n[features.sub]\nx = 1\n":    "[features]\n" + line + "[features.sub]\nx = 1\n",
+		"[features.sub]\nx = 1\n":                "[features.sub]\nx = 1\n" + block,
+		"[[features.list]]\nx = 1\n":             "[[features.list]]\nx = 1\n" + block,
+		"a = '''\n[features]\n'''\n":             "a = '''\n[features]\n'''\n" + block,
+		"a = '''\n[features]\n'''\n[features]\n": "a = '''\n[features]\n'''\n[features]\n" + line,
+	} {
+		editor := &tomlLines{host: "codex", values: []tomlValue{{table: "features", key: "hooks", value: "true"}}}
+		got, _, err := editor.add("config.toml", []byte(text))
+		if err != nil || string(got) != want {
+			t.Errorf("%q becomes %q, %v, want %q", text, got, err, want)
+			continue
+		}
+		if back, err := editor.strip("config.toml", got, notes{}); err != nil || string(back) != text {
+			t.Errorf("%q is left of %q: %v", back, text, err)
+		}
+	}
+}
+
 // refused tests that an installation is refused and writes nothing.
 func refused(t *testing.T, m *Machine, name string, scope Scope, o Options, want string) {
 	t.Helper()

@@ -97,11 +97,15 @@ func (v *tomlValue) find(name string, text []byte) (is bool, at int, err error) 
 	if !there || v.table == "" {
 		return false, -1, nil
 	}
-	at, ok := headerEnd(text, v.table)
-	if !ok && dotted(text, v.table) {
+	header := all.lines[v.table]
+	line := bytes.IndexByte(text[header.Start:], '\n')
+	switch {
+	case text[header.Start] != '[':
 		return false, 0, all.fail(name, v.table, "is written without a header ["+v.table+"]: add "+v.key+" = "+v.value+" there")
+	case header.Start == header.End || line < 0: // only the headers below it imply it, or no line follows
+		return false, -1, nil
 	}
-	return false, at, nil
+	return false, header.Start + line + 1, nil
 }
 
 // keyPath returns a key with its table.
@@ -110,19 +114,6 @@ func keyPath(table, key string) string {
 		return key
 	}
 	return table + "." + key
-}
-
-// headerEnd returns where the line behind the header of a table begins, -1 and false if
-// there is no header.
-func headerEnd(text []byte, table string) (at int, ok bool) {
-	for line := range bytes.Lines(text) {
-		at += len(line)
-		words, _, _ := strings.Cut(string(line), "#")
-		if strings.Join(strings.Fields(words), "") == "["+table+"]" && line[len(line)-1] == '\n' {
-			return at, true
-		}
-	}
-	return -1, false
 }
 
 // parsed is a TOML file that was read.
@@ -142,22 +133,6 @@ func parseTOML(name string, text []byte) (*parsed, error) {
 func (p *parsed) fail(name, path, text string) error {
 	place := p.lines[path]
 	return &stricttoml.Error{Name: name, Place: stricttoml.Place{Line: max(place.Line, 1), Col: max(place.Col, 1)}, Path: path, Text: text}
-}
-
-// dotted reports whether a table is written as dotted keys or as an inline table, and
-// not only implied by the headers below it.
-func dotted(text []byte, table string) bool {
-	for line := range bytes.Lines(text) {
-		if line[0] == '[' {
-			return false
-		}
-		key, _, ok := strings.Cut(string(line), "=")
-		first, _, _ := strings.Cut(strings.TrimSpace(key), ".")
-		if ok && strings.TrimSpace(first) == table {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *tomlLines) strip(name string, text []byte, _ notes) ([]byte, error) {
