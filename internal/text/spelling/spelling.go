@@ -2,7 +2,11 @@
 // finds is for messages only: no word is ever taken for another.
 package spelling
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // shortest is the length in bytes of the shortest words that are compared: every
 // shorter one is near another.
@@ -23,6 +27,18 @@ func Nearest(word string, names func(yield func(string) bool)) string {
 		}
 	}
 	return best
+}
+
+// Hint returns what to say behind an unknown key: the key that was meant, or else all
+// that there are.
+func Hint[V any](key string, known map[string]V) string {
+	if near := Nearest(key, maps.Keys(known)); near != "" {
+		return " (did you mean " + near + "?)"
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return " (the keys are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ") + ")"
 }
 
 // distance returns how far a word is from a name; longest if it is not near.

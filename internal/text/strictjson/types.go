@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -211,12 +210,5 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 	if ignoreUnknown {
 		return anyType, ""
 	}
-	complaint = "unknown key " + printable(key)
-	if near := spelling.Nearest(key, maps.Keys(k.fields)); near != "" {
-		return nil, complaint + " (did you mean " + near + "?)"
-	}
-	if len(k.fields) > 0 {
-		complaint += " (the keys are " + strings.Join(slices.Sorted(maps.Keys(k.fields)), ", ") + ")"
-	}
-	return nil, complaint
+	return nil, "unknown key " + printable(key) + spelling.Hint(key, k.fields)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,7 @@ func (c *checker) table(t reflect.Type, n *node, keys []string, path string) {
 		case ok:
 			c.value(ft, v, full, at)
 		case fields != nil:
-			c.fail(v.where(), path, "unknown key "+show(key)+hint(key, fields))
+			c.fail(v.where(), path, "unknown key "+show(key)+spelling.Hint(key, fields))
 			c.unknown = append(c.unknown, key)
 		default:
 			c.value(element(t), v, full, at)
@@ -55,16 +54,6 @@ func (n *node) where() Place {
 		return n.key
 	}
 	return n.Place
-}
-
-func hint(key string, fields map[string]reflect.Type) string {
-	if near := spelling.Nearest(key, maps.Keys(fields)); near != "" {
-		return " (did you mean " + near + "?)"
-	}
-	if len(fields) == 0 {
-		return ""
-	}
-	return " (the keys are " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ") + ")"
 }
 
 func (c *checker) value(t reflect.Type, n *node, keys []string, path string) {
