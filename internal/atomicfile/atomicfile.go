@@ -91,5 +91,5 @@ func commit(temp, path string) error {
 		os.Remove(temp)
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }

@@ -77,7 +77,8 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 	}
 }
 
-func syncDir(dir string) error {
+// SyncDir makes the names in a directory last.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -215,13 +215,6 @@ func (s *ApprovalsSpec) show(add func(key, text string, at patterns.Source)) {
 	}
 }
 
-// digest returns the demands for Spec.Digest, nil if there are none.
-func (s *ApprovalsSpec) digest() []string {
-	var out []string
-	s.show(func(key, text string, _ patterns.Source) { out = append(out, key+" "+text) })
-	return out
-}
-
 // approvals reports what is demanded and never counts.
 func approvals(l *linter) {
 	s := &l.spec.Approvals

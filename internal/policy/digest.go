@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
 // Digest returns a digest of the contents of the policy, not of its location:
@@ -44,7 +45,7 @@ func (s *Spec) Digest() string {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
 	said.Notify = s.Notify.digest()
-	said.Limits, said.Approvals = s.Limits.digest(), s.Approvals.digest()
+	said.Limits, said.Approvals = shown(s.Limits.show), shown(s.Approvals.show)
 	said.Role, said.ByRisk = s.Role, s.answersByRisk()
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
 	said.Profile, said.SensitivePaths, said.Advice, said.InlineCode = s.Profile, s.SensitivePaths, s.Advice, s.InlineCode
@@ -73,6 +74,13 @@ func (s *Spec) Digest() string {
 		return "" // a program's entry has a value that no key can have, so it does not load
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+}
+
+// shown returns the lines of a table, nil if there are none.
+func shown(show func(add func(key, text string, at patterns.Source))) []string {
+	var lines []string
+	show(func(key, text string, _ patterns.Source) { lines = append(lines, key+" "+text) })
+	return lines
 }
 
 func texts(items []Item) []string {

@@ -143,13 +143,6 @@ func (s *LimitsSpec) show(add func(key, text string, at patterns.Source)) {
 	}
 }
 
-// digest returns the limits for Spec.Digest, nil if there are none.
-func (s *LimitsSpec) digest() []string {
-	var out []string
-	s.show(func(key, text string, _ patterns.Source) { out = append(out, key+" "+text) })
-	return out
-}
-
 // limits reports limits that are never reached, and what is never done.
 func limits(l *linter) {
 	s := &l.spec.Limits

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 )
 
 // Backup writes the store as it is at one moment to a new file, while it is in use. The
@@ -45,7 +47,7 @@ func (s *Store) backup(ctx context.Context, to string) error {
 	if err := os.Link(temp, to); err != nil { // refuses a file that is there
 		return err
 	}
-	return syncDir(filepath.Dir(to))
+	return atomicfile.SyncDir(filepath.Dir(to))
 }
 
 // tempFor makes an empty file beside path for its owner only.
@@ -147,7 +149,7 @@ func replace(ctx context.Context, temp, path string) (before string, err error) 
 	if err := os.Rename(temp, path); err != nil {
 		return "", err
 	}
-	return before, syncDir(filepath.Dir(path))
+	return before, atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // aside links a database to another name. Its log is written into it first, or goes

@@ -54,16 +54,3 @@ func flock(f *os.File, how int) (err error) {
 	}
 	return err
 }
-
-// syncDir makes the names in a directory last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) { // not supported by some file systems
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
