@@ -84,7 +84,7 @@ func SyncDir(dir string) error {
 		return err
 	}
 	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) { // not supported by some file systems
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // by the file system
 		err = nil
 	}
 	return errors.Join(err, d.Close())

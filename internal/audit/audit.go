@@ -90,9 +90,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -184,7 +184,7 @@ func (l *Log) start() error {
 			if known.Seq > 0 {
 				first.Lost = &known
 			}
-			if err := errors.Join(l.head.claim(), syncDir(filepath.Dir(l.path))); err != nil {
+			if err := errors.Join(l.head.claim(), atomicfile.SyncDir(filepath.Dir(l.path))); err != nil {
 				return err
 			}
 			if err := l.write(first); err != nil {
@@ -206,19 +206,6 @@ func (l *Log) headless() error {
 		return err
 	}
 	return l.commit(l.walk.at)
-}
-
-// syncDir flushes the names in a directory to disk, if the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil
 }
 
 // resume continues from the head, which is faster than from the start.
