@@ -71,12 +71,13 @@ func (l *line) catastrophe(i int) string {
 	return ""
 }
 
-// moved reports whether the line changes the directory before the action at
-// index i. The answer is computed once a line, which may hold thousands of
-// commands.
+// moved reports whether a command before the action at index i changes the
+// directory. What only may change it (source, eval) proves nothing. The answer is
+// computed once a line, which may hold thousands of commands.
 func (l *line) moved(i int) bool {
 	if l.first < 0 {
-		l.first = firstMove(l.facts)
+		for l.first = 0; l.first < len(l.facts.Actions) && !l.facts.Actions[l.first].Moves(); l.first++ {
+		}
 	}
 	return l.first < i
 }
@@ -176,18 +177,6 @@ type target struct {
 	place  Place
 	room   *room
 	moved  bool // whether the line changes the directory before the command
-}
-
-// firstMove returns the index of the first command that changes the directory,
-// or the number of actions if there is none.
-func firstMove(f *shell.Facts) int {
-	for i := range f.Actions {
-		switch programName(&f.Actions[i]) {
-		case "cd", "pushd", "popd":
-			return i
-		}
-	}
-	return len(f.Actions)
 }
 
 // formatting is the plan for the words of programs that make file systems.

@@ -353,6 +353,29 @@ func (a *Action) Function() bool { return a.function }
 // specifier covers although its words may match.
 func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
 
+// Moves reports whether the action is a builtin that changes the directory.
+func (a *Action) Moves() bool { return a.Kind == Command && movers[a.Words[0].Text] }
+
+// MayMove reports whether the shell may be in another directory after the line: a builtin
+// changes it, or something that is not known may. A name that the catalogue lacks may be a
+// function or an alias of the user; a program of its own moves no shell, whatever it runs.
+func (f *Facts) MayMove() bool {
+	inShell := func(a *Action) bool { return a.Program == nil || a.Program.Facts&program.InShell != 0 }
+	for i := range f.Actions {
+		switch a := &f.Actions[i]; a.Kind {
+		case Opaque:
+			if a.May&MayRun != 0 && (a.Parent < 0 || inShell(&f.Actions[a.Parent])) {
+				return true
+			}
+		case Command:
+			if a.Program == nil && !strings.Contains(a.Words[0].Text, "/") || a.Moves() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Unreadable reports whether nothing of the line could be read.
 func (f *Facts) Unreadable() bool { return f.Failed != nil && !f.Failed.Cut }
 

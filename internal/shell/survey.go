@@ -364,8 +364,9 @@ var setsUnasked = map[string][]string{
 	"read": {"REPLY"}, "mapfile": {"MAPFILE"}, "readarray": {"MAPFILE"}, "getopts": {"OPTARG", "OPTIND"},
 }
 
-// movers lists the builtins that change the directory.
-var movers = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true}
+// movers lists the builtins that may change the directory. The value reports whether they
+// do so themselves; the others run text that may.
+var movers = map[string]bool{"cd": true, "chdir": true, "pushd": true, "popd": true, "eval": false, "source": false, ".": false}
 
 // call records what a simple command may assign. A command name that is not literal
 // may be any builtin.
@@ -401,7 +402,7 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 				v.add(name, assigned{})
 			}
 		}
-		if movers[text] {
+		if _, moves := movers[text]; moves {
 			v.u.moves = true
 		}
 	}
@@ -461,7 +462,8 @@ func (v *surveyor) harmless(name string) bool {
 			return false
 		}
 		for _, field := range strings.Fields(text) {
-			if _, assigns := assigners[field]; assigns || movers[field] || runsBuiltins[field] {
+			_, assigns := assigners[field]
+			if _, moves := movers[field]; assigns || moves || runsBuiltins[field] {
 				return false
 			}
 		}

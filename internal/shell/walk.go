@@ -196,7 +196,7 @@ func moves(stmts []*syntax.Stmt) bool {
 			}
 			for i, arg := range call.Args {
 				text, plain := literal(arg)
-				if movers[text] || !plain && i == 0 {
+				if _, moves := movers[text]; moves || !plain && i == 0 {
 					found = true
 				}
 				if !runsBuiltins[text] && !strings.HasPrefix(text, "-") {

@@ -81,31 +81,14 @@ func (r *run) startKept() {
 	})
 }
 
-// movers are the commands that change the directory of the shell.
-var movers = []string{"cd", "pushd", "popd"}
-
 // mayMove reports whether a tool use may change the directory of the agent's
-// shell. A command that the catalogue does not know may be a shell function of
-// the user.
+// shell.
 func mayMove(tool string, input json.RawMessage, dialect shell.Dialect) bool {
 	switch tool {
 	case "EnterWorktree", "ExitWorktree":
 		return true
 	case "Bash":
-	default:
-		return false
+		return shell.Analyze(field(input, "command"), shell.Options{Dialect: dialect}).MayMove()
 	}
-	facts := shell.Analyze(field(input, "command"), shell.Options{Dialect: dialect})
-	if facts.Failed != nil {
-		return true
-	}
-	return slices.ContainsFunc(facts.Actions, func(a shell.Action) bool {
-		switch a.Kind {
-		case shell.Opaque:
-			return a.May&shell.MayRun != 0
-		case shell.Command:
-			return a.Program == nil || !a.Words[0].Known() || slices.Contains(movers, a.Words[0].Text)
-		}
-		return false
-	})
+	return false
 }

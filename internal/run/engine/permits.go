@@ -200,7 +200,7 @@ func (e *Engine) rewritten(use *permission.ToolUse, res *permission.Result, prog
 	}
 	p.Outward = res.SandboxWhy
 	p.Later, _ = in["run_in_background"].(bool)
-	p.Moves = !p.Later && use.Dialect == shell.Bash && moves(line)
+	p.Moves = !p.Later && use.Dialect == shell.Bash && shell.Analyze(line, shell.Options{}).MayMove()
 	id, err := e.options.dirs().permitsOf(use.Session).put(p)
 	if err != nil {
 		return nil, err
@@ -221,14 +221,6 @@ func quoted(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// moves reports whether bash, with a command line, may be in another directory when it
-// has ended.
-func moves(line string) bool {
-	return slices.ContainsFunc(shell.Analyze(line, shell.Options{}).Actions, func(a shell.Action) bool {
-		return a.Kind == shell.Command && slices.Contains([]string{"cd", "pushd", "popd"}, a.Words[0].Text)
-	})
 }
 
 // permit returns the permit for a command line.

@@ -71,6 +71,8 @@ func TestRewrite(t *testing.T) {
 		"make x":          "/bin/agent-wrapper within ID",
 		"python3 -c 1":    "/bin/agent-wrapper within ID", // nothing but the sandbox allows it
 		"cd sub && ls":    `/bin/agent-wrapper within ID && cd "$(/bin/agent-wrapper within --directory ID)"`,
+		"source env.sh":   `/bin/agent-wrapper within ID && cd "$(/bin/agent-wrapper within --directory ID)"`,
+		"./run.sh":        "/bin/agent-wrapper within ID",
 		"git push":        "git push",
 		"ls; echo 'a\nb'": "/bin/agent-wrapper within ID",
 	} {
