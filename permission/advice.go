@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -168,7 +169,7 @@ func (e *evaluation) doubtAbout(a answer, i int) doubt {
 	case patterns.WritePath:
 		if e.temporary(act) {
 			does := &shell.Action{}
-			use := e.line("echo > "+quoted(path.Join(e.know.scratch.dir, "x")), does)
+			use := e.line("echo > "+shellword.Quote(path.Join(e.know.scratch.dir, "x")), does)
 			return doubt{why: shell.Why{Cause: shell.CauseTemporary}, program: e.programOf(act.parent), plain: []plainer{{use: use}}}
 		}
 		return e.vaguePath(i)
@@ -290,7 +291,7 @@ func (e *evaluation) searching(i int) doubt {
 	case "grep", "egrep", "fgrep":
 		about.plain = []plainer{
 			e.adding(a, "--exclude=", "", names),
-			{e.line("rg x "+quoted(example(&a.does.Path)), a.does), "use rg"},
+			{e.line("rg x "+shellword.Quote(example(&a.does.Path)), a.does), "use rg"},
 		}
 	case "rg":
 		about.plain = []plainer{e.adding(a, "-g ", "!", names)}
@@ -326,7 +327,7 @@ func (e *evaluation) namesBelow(a *act) []string {
 func (e *evaluation) adding(a *act, option, negation string, names []string) plainer {
 	words, more := e.acts[a.parent].does.Words, ""
 	for _, name := range names {
-		more += " " + option + quoted(negation+name)
+		more += " " + option + shellword.Quote(negation+name)
 	}
 	return plainer{e.line(asLine(words[:1])+more+" "+asLine(words[1:]), a.does), "add" + more}
 }
@@ -375,17 +376,9 @@ func asLine(words []shell.Word) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(quoted(example(&words[i])))
+		b.WriteString(shellword.Quote(example(&words[i])))
 	}
 	return b.String()
-}
-
-// quoted returns a word for a shell, in quotes if it needs them.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789._-/") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // example returns a text that a word may stand for: the name of a file, a number.

@@ -28,6 +28,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -505,20 +506,5 @@ func commandLine(args []string) string {
 	if len(args) == 1 {
 		return args[0]
 	}
-	words := make([]string, len(args))
-	for i, arg := range args {
-		words[i] = shellWord(arg)
-	}
-	return strings.Join(words, " ")
-}
-
-var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+:,./-]+$`)
-
-// shellWord quotes a word for a shell, if necessary. A word with an equals sign
-// is quoted, because it could set a variable.
-func shellWord(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellword.Join(args)
 }

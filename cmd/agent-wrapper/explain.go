@@ -11,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/ask/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -151,7 +152,7 @@ func oneUseArgs(form string) cobra.PositionalArgs {
 			return fmt.Errorf("%s is not a tool: a tool use in one word is all there is, so leave out %s", quoted(args[0]), quoted(args[1]))
 		}
 		if len(args) > 1 && lineInWords(args) {
-			return fmt.Errorf("%s is not a tool: for a command line, quote it as one word: %s %s", quoted(args[0]), cmd.CommandPath(), shellWord(strings.Join(args, " ")))
+			return fmt.Errorf("%s is not a tool: for a command line, quote it as one word: %s %s", quoted(args[0]), cmd.CommandPath(), shellword.Quote(strings.Join(args, " ")))
 		}
 		return exactly(2, form)(cmd, args)
 	}

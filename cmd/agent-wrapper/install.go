@@ -20,6 +20,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/hook/install"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/spelling"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
@@ -110,8 +111,8 @@ func (a *app) writePackage(o *hookOptions, args []string) error {
 	name := visible.Line(o.into)
 	fmt.Fprintf(a.out, "Wrote %s.\n", name)
 	fmt.Fprintln(a.out, map[string]string{
-		"claude": "To try it:    claude --plugin-dir " + shellWord(o.into) + "\nFor others:   put it into a marketplace (claude plugin marketplace add).",
-		"gemini": "To use it:    gemini extensions install " + shellWord(o.into),
+		"claude": "To try it:    claude --plugin-dir " + shellword.Quote(o.into) + "\nFor others:   put it into a marketplace (claude plugin marketplace add).",
+		"gemini": "To use it:    gemini extensions install " + shellword.Quote(o.into),
 	}[args[0]])
 	for _, d := range doors {
 		fmt.Fprint(a.out, wrapped("open        "+d.String(), "            ", columns(a.out)))

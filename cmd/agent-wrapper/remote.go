@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/server/client"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // tokenVariable is the environment variable with the token by which an agent asks at a
@@ -27,7 +28,7 @@ func approvalsAt(server string) string {
 	if server == "" {
 		return "agent-wrapper approvals"
 	}
-	return "agent-wrapper approvals --server " + shellWord(server)
+	return "agent-wrapper approvals --server " + shellword.Quote(server)
 }
 
 // isServer reports whether a value of --approvals is the URL of a server.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
@@ -164,7 +165,7 @@ func (a *app) listPaused() error {
 	}
 	for _, s := range plans {
 		if s.Paused {
-			put("agent "+s.Agent+" on "+s.Plan, fmt.Sprintf("%d made-up commands", s.Led), "agent-wrapper resume --plan "+shellWord(s.Plan)+" --agent "+shellWord(s.Agent))
+			put("agent "+s.Agent+" on "+s.Plan, fmt.Sprintf("%d made-up commands", s.Led), "agent-wrapper resume --plan "+shellword.Quote(s.Plan)+" --agent "+shellword.Quote(s.Agent))
 		}
 	}
 	if none {

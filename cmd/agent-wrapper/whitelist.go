@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
@@ -122,7 +123,7 @@ func (a *app) startWhitelist(s *startList) error {
 	}
 	try := "agent-wrapper whitelist validate"
 	if s.out != "" {
-		try += " " + shellWord(s.out)
+		try += " " + shellword.Quote(s.out)
 	}
 	fmt.Fprintf(a.out, "Wrote %s, %s. Read it, then try it: %s\n", visible.Line(path), of, visible.Line(try))
 	if s.dry {

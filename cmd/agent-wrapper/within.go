@@ -19,6 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -182,10 +183,10 @@ func tellsDirectory(env []string, file string) string {
 	text := "unset " + bashEnv + "\n"
 	for _, item := range env {
 		if own, is := strings.CutPrefix(item, bashEnv+"="); is {
-			text = fmt.Sprintf("%s=%s\n. \"$%[1]s\"\n", bashEnv, shellWord(own))
+			text = fmt.Sprintf("%s=%s\n. \"$%[1]s\"\n", bashEnv, shellword.Quote(own))
 		}
 	}
-	return text + "trap " + shellWord("builtin pwd -P 2>/dev/null >|"+shellWord(file)) + " EXIT\n"
+	return text + "trap " + shellword.Quote("builtin pwd -P 2>/dev/null >|"+shellword.Quote(file)) + " EXIT\n"
 }
 
 // tellLeft prints where the shell of a permit was at the end of its line, or where we are.

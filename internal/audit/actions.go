@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -135,5 +136,5 @@ func quoted(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\r\n'\"\\`$&|;<>(){}[]*?~#!") {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellword.Single(word)
 }

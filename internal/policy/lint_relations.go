@@ -9,6 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -100,11 +101,11 @@ func (c *commandShape) filled(text string) string {
 	for _, w := range c.action.Words {
 		switch full := w.Filled(text); {
 		case w.Known() || full == w.Text && full != "":
-			words = append(words, shellWord(w.Text))
+			words = append(words, shellword.Quote(w.Text))
 		case full != "" && w.Text == "":
 			words = append(words, full) // full may be several words
 		case full != "":
-			words = append(words, shellWord(full))
+			words = append(words, shellword.Quote(full))
 		}
 	}
 	return strings.Join(words, " ")

@@ -7,6 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -119,7 +120,7 @@ func (c *commandShape) readWords() {
 	}
 	var texts []string
 	for _, w := range known {
-		texts = append(texts, shellWord(w.Text))
+		texts = append(texts, shellword.Quote(w.Text))
 	}
 	c.known = strings.Join(texts, " ")
 	if c.action.Program == nil || c.count == 0 {
@@ -132,15 +133,6 @@ func (c *commandShape) readWords() {
 			c.operands++
 		}
 	}
-}
-
-// shellWord quotes a word for the shell.
-func shellWord(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // program returns the name of the rule's program.

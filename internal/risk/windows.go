@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // WindowsShell is a Windows shell.
@@ -412,7 +413,7 @@ var portable = []string{
 func elsewhere(name string, words []string) (Finding, string) {
 	var quoted []string
 	for _, one := range append([]string{name}, words[1:]...) {
-		quoted = append(quoted, "'"+strings.ReplaceAll(one, "'", `'\''`)+"'")
+		quoted = append(quoted, shellword.Single(one))
 	}
 	f := shell.Analyze(strings.Join(quoted, " "), shell.Options{Dir: someDirectory})
 	found := Each(f, Default)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -77,18 +78,7 @@ func (t *Tracker) paused(count int, cause *CommandValidationError) *pausedError 
 }
 
 // resumeCommand returns the command line that ends a pause.
-func resumeCommand(k Key) string { return "agent-wrapper resume --plan " + quote(k.Plan) }
-
-// quote quotes a word for a shell.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return r < 128 && (strings.ContainsRune("/._-+@:,", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func resumeCommand(k Key) string { return "agent-wrapper resume --plan " + shellword.Quote(k.Plan) }
 
 // hallucinated counts a command that was denied. It returns nil as long as the
 // agent may go on, a *pausedError from the threshold on, and any other error if

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/hook/entry"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // box is the throw-away place of one trial: a home, a workspace and a hook.
@@ -123,11 +124,8 @@ func (b *box) stand() string {
 	if !strings.Contains(program, "/") {
 		program = b.person.find(program)
 	}
-	return "exec " + quote(program) + ` "$@"`
+	return "exec " + shellword.Single(program) + ` "$@"`
 }
-
-// quote returns a word for a shell.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // moved returns the hooks of ours in a file, with the program of the box in place of
 // the person's.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // roleVar makes the test binary play a host.
@@ -64,7 +65,7 @@ func person(t *testing.T, settings, program string) *Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir+"/hosts/claude", "#!/bin/sh\n"+roleVar+"=host exec "+quote(self)+" \"$@\"\n")
+	put(t, dir+"/hosts/claude", "#!/bin/sh\n"+roleVar+"=host exec "+shellword.Single(self)+" \"$@\"\n")
 	put(t, dir+"/prog/agent-wrapper", program)
 	put(t, dir+"/home/.claude/settings.json", strings.ReplaceAll(settings, "@PROGRAM@", dir+"/prog/agent-wrapper"))
 	return &Machine{Home: dir + "/home", Dir: t.TempDir(), Root: dir + "/root", Env: []string{"PATH=" + dir + "/hosts:" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=real", "SECRET=x", "AWS_PROFILE=y"}}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // The limits of a hook: the guard ends it before its host would let the tool run.
@@ -106,7 +107,7 @@ func Moved(command string, args []string, binary string, limit time.Duration) (s
 		g.binary, g.rest = binary, withLimit(g.rest, limit)
 		return g.String(), args
 	}
-	with := strings.ReplaceAll(quote(binary), "$", "$$") + "${2}${3}"
+	with := strings.ReplaceAll(shellword.Single(binary), "$", "$$") + "${2}${3}"
 	move := func(text string) string { return byHand.ReplaceAllString(withLimit(text, limit), with) }
 	args = slices.Clone(args)
 	for i := range args {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // TestOf: what install writes is known again, with its program, and so is what a person
@@ -56,9 +58,9 @@ func TestMoved(t *testing.T) {
 	}{
 		{"/usr/bin/agent-wrapper", Args("claude"), other, Args("claude")},
 		{"/usr/bin/agent-wrapper", []string{"hook", "claude", "--approvals", "none"}, other, []string{"hook", "claude", "--approvals", "none"}},
-		{"agent-wrapper hook codex", nil, quote(other) + " hook codex", nil},
-		{`timeout -k 1 590 '/a b/agent-wrapper' hook x; exit 2`, nil, "timeout -k 1 1.5 " + quote(other) + " hook x; exit 2", nil},
-		{"bash", []string{"-c", "agent-wrapper hook x; sleep 590"}, "bash", []string{"-c", quote(other) + " hook x; sleep 1.5"}},
+		{"agent-wrapper hook codex", nil, shellword.Single(other) + " hook codex", nil},
+		{`timeout -k 1 590 '/a b/agent-wrapper' hook x; exit 2`, nil, "timeout -k 1 1.5 " + shellword.Single(other) + " hook x; exit 2", nil},
+		{"bash", []string{"-c", "agent-wrapper hook x; sleep 590"}, "bash", []string{"-c", shellword.Single(other) + " hook x; sleep 1.5"}},
 		{Guard("/a b/agent-wrapper", "codex", Guarded), nil, Guard(other, "codex", 1500*time.Millisecond), nil},
 		{GuardInBash("/it's/agent-wrapper", "crush", Guarded), nil, GuardInBash(other, "crush", 1500*time.Millisecond), nil},
 		{"timeout 5 other", nil, "timeout 5 other", nil},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // Guard returns a command line of bash that runs "BINARY hook HOST". It ends with exit
@@ -24,7 +25,7 @@ func Guard(binary, host string, limit time.Duration) string {
 		`set -m; exec 3<&0; "$aw" hook %[4]s <&3 3<&- & p=$!; `+
 		`(sleep %[3]s; kill -9 -- "-$p") </dev/null >/dev/null 2>&1 3<&- & w=$!; set +m; `+
 		`wait "$p"; r=$?; kill -9 -- "-$w" 2>/dev/null; fi; %[5]s`,
-		guardHead, quote(binary), seconds(limit), host, guardEnd)
+		guardHead, shellword.Single(binary), seconds(limit), host, guardEnd)
 }
 
 // guardHead begins every guarded line; a line that begins so is ours.
@@ -36,11 +37,8 @@ const guardEnd = `[ $r -eq 0 ] && exit 0; [ $r -eq 2 ] || echo 'agent-wrapper ho
 // GuardInBash is Guard for a host that has a shell of its own, without job control: bash
 // runs the guarded line, and the outer line denies if there is no bash.
 func GuardInBash(binary, host string, limit time.Duration) string {
-	return fmt.Sprintf("bash -c %s; r=$?; %s", quote(Guard(binary, host, limit)), guardEnd)
+	return fmt.Sprintf("bash -c %s; r=$?; %s", shellword.Single(Guard(binary, host, limit)), guardEnd)
 }
-
-// quote returns a word of the shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // guard is a guarded line in its parts.
 type guard struct {
@@ -51,9 +49,9 @@ type guard struct {
 
 // String returns the line.
 func (g guard) String() string {
-	line := guardHead + quote(g.binary) + g.rest
+	line := guardHead + shellword.Single(g.binary) + g.rest
 	if g.outer != "" {
-		return inBash + quote(line) + g.outer
+		return inBash + shellword.Single(line) + g.outer
 	}
 	return line
 }
@@ -92,7 +90,7 @@ func Denies(line string) bool { return strings.Contains(line, "exit 2") }
 // seconds returns a limit as programs take it.
 func seconds(d time.Duration) string { return fmt.Sprintf("%g", d.Seconds()) }
 
-// unquote returns the word that quote has quoted at the beginning of a line.
+// unquote returns a word in single quotes at the beginning of a line.
 func unquote(line string) (word, rest string, ok bool) {
 	var b strings.Builder
 	for {

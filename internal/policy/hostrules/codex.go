@@ -8,6 +8,7 @@ import (
 
 	"go.starlark.net/syntax"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -250,7 +251,7 @@ func (r *codexFile) prefix(e *entry, at syntax.Position, args map[string]syntax.
 	}
 	var texts []string
 	for _, p := range prefixes {
-		texts = append(texts, "Bash("+quotedWords(p)+":*)")
+		texts = append(texts, "Bash("+shellword.Join(p)+":*)")
 	}
 	r.take(e, Taken, whySame, r.said(args["justification"]), texts...)
 	return nil
@@ -281,18 +282,6 @@ func product(words [][]string) (all [][]string, ok bool) {
 		all = next
 	}
 	return all, true
-}
-
-// quotedWords writes words as a shell reads them.
-func quotedWords(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = w
-		if w == "" || strings.ContainsFunc(w, special) {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 // special reports a character that means something to a shell or to our rules.

@@ -22,6 +22,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -205,22 +206,11 @@ func (e *Engine) rewritten(use *permission.ToolUse, res *permission.Result, prog
 	if err != nil {
 		return nil, err
 	}
-	start := quoted(program) + " within "
+	start := shellword.Quote(program) + " within "
 	if in["command"] = start + id; p.Moves {
 		in["command"] = start + id + ` && cd "$(` + start + "--directory " + id + `)"`
 	}
 	return json.Marshal(in)
-}
-
-// plainPath is a path that is one word of any shell.
-var plainPath = lazyregexp.New(`^/[A-Za-z0-9_./+-]+$`)
-
-// quoted returns a path as a word of a shell.
-func quoted(word string) string {
-	if plainPath.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // permit returns the permit for a command line.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // scratchPrefix begins the names of directories of runs; digits follow.
@@ -59,7 +60,7 @@ func newScratch() (scratchPlace, error) {
 		return scratchPlace{}, err
 	}
 	place := scratchPlace{dir: filepath.Join(outer, "tmp"), env: filepath.Join(outer, "env"), own: filepath.Join(outer, "own"), remove: remove}
-	text := "export TMPDIR='" + strings.ReplaceAll(place.dir, "'", `'\''`) + "'\n"
+	text := "export TMPDIR=" + shellword.Single(place.dir) + "\n"
 	if err := errors.Join(os.Mkdir(place.dir, 0o700), os.Mkdir(place.own, 0o700), os.WriteFile(place.env, []byte(text), 0o400)); err != nil {
 		remove()
 		return scratchPlace{}, err

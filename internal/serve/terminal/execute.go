@@ -21,6 +21,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 	lang "github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -534,7 +535,7 @@ func (s *session) run(c *command, at *process.Dir) (*console, error) {
 	if err := c.files.Remove(filepath.Base(told)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	tell := fmt.Sprintf("unset BASH_ENV\ntrap %s EXIT\n", quoted("builtin pwd -P 2>/dev/null >|"+quoted(told)))
+	tell := fmt.Sprintf("unset BASH_ENV\ntrap %s EXIT\n", shellword.Single("builtin pwd -P 2>/dev/null >|"+shellword.Single(told)))
 	if err := c.files.WriteFile(filepath.Base(rc), []byte(tell), 0o600); err != nil {
 		return nil, err
 	}
@@ -574,9 +575,6 @@ func (s *session) enclose(c *command) (preparer, error) {
 // pagers has programs that page their output on a terminal (git, man, systemctl) write
 // it all: nobody is there to turn the pages.
 var pagers = []string{"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat"}
-
-// quoted returns a text as one word of a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // await waits for the end of a command.
 func (s *session) await(c *command, began time.Time) {

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 )
 
 // shell is the shell of a person who has the terminal.
@@ -47,7 +48,7 @@ PROMPT_COMMAND='__tell end $?'
 // startShell starts a shell for the person who has the terminal. The lock is held.
 func (s *session) startShell() error {
 	rc, said := s.private(shellStartup), s.private(shellSaid)
-	if err := os.WriteFile(rc, fmt.Appendf(nil, telling, quoted(said)), 0o600); err != nil {
+	if err := os.WriteFile(rc, fmt.Appendf(nil, telling, shellword.Single(said)), 0o600); err != nil {
 		return err
 	}
 	if err := os.WriteFile(said, nil, 0o600); err != nil {
