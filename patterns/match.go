@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // bound returns a copy of the rule that is prepared for a place.
@@ -129,7 +130,7 @@ func (r *Rule) isHere(dir string) bool {
 	if r.source.Dir != "" {
 		return dir == r.source.Dir
 	}
-	return isBelow(dir, r.place.Workspace) || slices.ContainsFunc(r.place.Roots, func(root string) bool { return isBelow(dir, root) })
+	return subpath.Within(dir, r.place.Workspace) || slices.ContainsFunc(r.place.Roots, func(root string) bool { return subpath.Within(dir, root) })
 }
 
 // besideFile reports whether a program is given by a relative path.

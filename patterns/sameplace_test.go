@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // trusted is a directory of trusted files.
 type trusted string
 
-func (dir trusted) Trusted(file string) bool { return isBelow(file, string(dir)) }
+func (dir trusted) Trusted(file string) bool { return subpath.Within(file, string(dir)) }
 
 // TestStarsOfInterpreters checks that the file name in a rule such as "python *.py *" is that
 // of a program file of the workspace or of a program's settings, and not any word of a line

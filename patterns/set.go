@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // Set is the rules of a list, bound to a place and indexed, so that the cost of
@@ -129,13 +130,8 @@ func (s *Set) Bounds(kind Kind) bool { return s != nil && s.bounds[kind] }
 // inside reports whether a rule has a path that may lie in the workspace.
 func (r *Rule) inside(place Place) bool {
 	return !r.bare && slices.ContainsFunc(r.Roots(), func(root string) bool {
-		return place.Workspace == "" || isBelow(root, place.Workspace) || isBelow(place.Workspace, root)
+		return place.Workspace == "" || subpath.Within(root, place.Workspace) || subpath.Within(place.Workspace, root)
 	})
-}
-
-// isBelow reports whether a path is a directory or below it.
-func isBelow(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // Specific reports whether the set has rules with a specifier for what a command

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // maxModules is how many modules may run each other (python -m coverage run -m x).
@@ -117,7 +118,7 @@ func (r *Rule) isPlaced(file *shell.Word, dirs []shell.Word, q Query) bool {
 }
 
 func (r *Rule) isNear(file string, q Query) bool {
-	below := func(dir string) bool { return dir != "" && isBelow(file, dir) }
+	below := func(dir string) bool { return dir != "" && subpath.Within(file, dir) }
 	return below(r.source.Dir) || below(r.place.Workspace) || slices.ContainsFunc(r.place.Roots, below) ||
 		q.Files != nil && q.Files.Trusted(file)
 }

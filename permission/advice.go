@@ -11,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -270,8 +271,8 @@ func (e *evaluation) temporary(a *act) bool {
 // here reports whether a path may be in the workspace, as far as it is known.
 func (e *evaluation) here(name *shell.Word) bool {
 	at := path.Clean(example(name))
-	return !path.IsAbs(at) || within(at, e.know.Place.Workspace) ||
-		slices.ContainsFunc(e.know.Place.Roots, func(root string) bool { return within(at, root) })
+	return !path.IsAbs(at) || subpath.Within(at, e.know.Place.Workspace) ||
+		slices.ContainsFunc(e.know.Place.Roots, func(root string) bool { return subpath.Within(at, root) })
 }
 
 // searching returns the doubt about a search of a directory that holds what rules are

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -290,7 +291,7 @@ func (b *Bounds) Roots() []Root {
 	for _, p := range b.policies {
 		add := func(paths []string, rule string, write bool) {
 			for _, at := range paths {
-				if home := p.Place.Home; p.Place.RealHome == "" || at != home && !strings.HasPrefix(at, home+"/") {
+				if home := p.Place.Home; p.Place.RealHome == "" || !subpath.Within(at, home) {
 					roots = append(roots, Root{at, rule, write})
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -66,7 +67,7 @@ func (e *evaluation) Trusted(file string) bool {
 	switch dir := e.know.scratch.privateDir(); {
 	case e.know.scratch == nil || e.env == nil:
 		return false
-	case dir != "" && within(file, dir):
+	case dir != "" && subpath.Within(file, dir):
 		return true
 	}
 	entry := e.know.scratch.entry(file)
@@ -336,16 +337,11 @@ func (e *evaluation) holds(sub *patterns.Subject, rule *patterns.Rule) bool {
 			if e.walk(walk{dir: form.Text, rule: rule, hidden: true}) {
 				return true
 			}
-		} else if slices.ContainsFunc(rule.Roots(), func(root string) bool { return within(root, form.Text) }) {
+		} else if slices.ContainsFunc(rule.Roots(), func(root string) bool { return subpath.Within(root, form.Text) }) {
 			return true
 		}
 	}
 	return false
-}
-
-// within reports whether a path is a directory or below it.
-func within(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // mayRead returns the reads that the command of a may do although its words do

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -174,7 +175,7 @@ func (f fakeFS) Resolve(name string) (string, bool) {
 func (f fakeFS) Entry(path string) (exists, own bool) {
 	_, link := f.links[path]
 	other := slices.Contains(f.others, path)
-	own = slices.ContainsFunc(f.files, func(file string) bool { return within(file, path) })
+	own = slices.ContainsFunc(f.files, func(file string) bool { return subpath.Within(file, path) })
 	return link || other || own, own && !link && !other
 }
 

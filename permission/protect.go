@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -182,7 +183,7 @@ func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word
 		return wanted
 	}
 	tail := []string{path.Base(name)}
-	if len(form.Holes) == 0 && under(form.Text, name) {
+	if len(form.Holes) == 0 && subpath.BelowFold(form.Text, name) {
 		tail = append(tail, strings.Split(form.Text[len(name)+1:], "/")...)
 	}
 	return append(wanted, patterns.Named{Names: tail, Least: 1})

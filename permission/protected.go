@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -197,7 +198,7 @@ func (e *evaluation) guarded(a *act) string {
 // chooses names: the file's own, or that of a directory, with which all in it goes. Guarded
 // directories count whole.
 func (a *action) chooses(form shell.Word, name string) bool {
-	if len(a.does.Chosen) == 0 || !isFile(name) || !under(name, form.Text) {
+	if len(a.does.Chosen) == 0 || !isFile(name) || !subpath.BelowFold(name, form.Text) {
 		return true
 	}
 	segments := strings.Split(name[strings.LastIndexByte(strings.TrimSuffix(form.Text, "/"), '/')+1:], "/")
@@ -289,14 +290,14 @@ func reaches(form shell.Word, name string, tree bool) bool {
 	}
 	if len(form.Holes) > 0 {
 		known := form.Text[:form.Holes[0].At]
-		return strings.Trim(form.Text, "/") != "" && fits(form, name) || same(known, name+"/") || under(known, name)
+		return strings.Trim(form.Text, "/") != "" && fits(form, name) || same(known, name+"/") || subpath.BelowFold(known, name)
 	}
-	return same(form.Text, name) || under(form.Text, name) || tree && under(name, form.Text)
+	return same(form.Text, name) || subpath.BelowFold(form.Text, name) || tree && subpath.BelowFold(name, form.Text)
 }
 
 // holds reports whether dir is the known path form or below it.
 func holds(form shell.Word, dir string) bool {
-	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || under(dir, form.Text))
+	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || subpath.BelowFold(dir, form.Text))
 }
 
 // holdsWhole reports whether a directory of the workspace or the home is the known
@@ -512,9 +513,3 @@ func fits(w shell.Word, name string) bool {
 }
 
 func same(a, b string) bool { return a == b || strings.EqualFold(a, b) }
-
-// under reports whether a path is below a directory, ignoring case.
-func under(name, dir string) bool {
-	dir = strings.TrimSuffix(dir, "/")
-	return len(name) > len(dir)+1 && name[len(dir)] == '/' && same(name[:len(dir)], dir)
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -179,7 +180,7 @@ func (e *evaluation) namesElsewhere(does *shell.Action) bool {
 // been unpacked there.
 func (r *reading) ownRepository(dir string) bool {
 	at, ok := r.resolve(dir)
-	if !ok || strings.Contains(at, "/.") || within(at, "/tmp") || r.know.scratch != nil && r.know.scratch.entry(at) != "" {
+	if !ok || strings.Contains(at, "/.") || subpath.Within(at, "/tmp") || r.know.scratch != nil && r.know.scratch.entry(at) != "" {
 		return false
 	}
 	there := true

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -344,9 +345,9 @@ func (e *evaluation) outwardPath(a *act) string {
 	for _, form := range a.sub.Path.Forms() {
 		name := path.Clean(form.Text)
 		switch {
-		case within(name, "/dev"):
+		case subpath.Within(name, "/dev"):
 		case e.inWorkspace(name):
-		case writes && !slices.ContainsFunc(e.session.sandbox.Writable, func(dir string) bool { return within(name, dir) }):
+		case writes && !slices.ContainsFunc(e.session.sandbox.Writable, func(dir string) bool { return subpath.Within(name, dir) }):
 			return name + " cannot be written inside the sandbox"
 		}
 	}
@@ -360,7 +361,7 @@ func (e *evaluation) outwardPath(a *act) string {
 // for temporary files, as written.
 func (e *evaluation) inWorkspace(name string) bool {
 	place := &e.know.Place
-	return within(name, place.Workspace) || slices.ContainsFunc(place.Roots, func(root string) bool { return within(name, root) })
+	return subpath.Within(name, place.Workspace) || slices.ContainsFunc(place.Roots, func(root string) bool { return subpath.Within(name, root) })
 }
 
 // certain reports whether the path of a read or write is known, and stands for no others

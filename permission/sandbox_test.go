@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -26,7 +27,9 @@ func (s spec) decidedBy(t testing.TB, use ToolUse, w Sandbox, held []string) (De
 	p.SensitiveAsks = true
 	session := s.session(t)
 	w.Writable, w.Held = []string{"/tmp", "/home/me/.cache"}, func() ([]string, error) { return held, nil }
-	w.Planted = func(program string) bool { return slices.Contains(planted, program) || within(program, workspace) }
+	w.Planted = func(program string) bool {
+		return slices.Contains(planted, program) || subpath.Within(program, workspace)
+	}
 	session.Sandbox(&w)
 	var trace Trace
 	return Evaluate(p, session, &use, fakeFS{}, &trace), &trace

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -129,11 +130,11 @@ func (s *scratch) entries() []string {
 // entry returns the entry of a temporary directory that a path is or lies below,
 // "" for a path elsewhere or in the private directory.
 func (s *scratch) entry(name string) string {
-	if s.dir != "" && within(name, s.dir) {
+	if s.dir != "" && subpath.Within(name, s.dir) {
 		return ""
 	}
 	for _, temp := range s.temps {
-		if rest, ok := strings.CutPrefix(name, temp+"/"); ok {
+		if rest, ok := subpath.Below(name, temp); ok {
 			first, _, _ := strings.Cut(rest, "/")
 			return temp + "/" + first
 		}
@@ -311,7 +312,7 @@ func mayMeet(a, b *action) bool {
 				if begins(at, to) || begins(to, at) {
 					return true
 				}
-			case itself && same(at, to), under(at, to), through && under(to, at):
+			case itself && same(at, to), subpath.BelowFold(at, to), through && subpath.BelowFold(to, at):
 				return true
 			}
 		}

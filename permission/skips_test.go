@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -89,7 +90,7 @@ type stored struct {
 
 func (h stored) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return slices.ContainsFunc(h.files, func(file string) bool {
-		return within(workspace+file, dir) && (hidden || !strings.Contains(file, "/.")) && rule.Covers(workspace+file)
+		return subpath.Within(workspace+file, dir) && (hidden || !strings.Contains(file, "/.")) && rule.Covers(workspace+file)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -140,7 +141,7 @@ func (r *reading) isUnkept(file shell.Word) bool {
 func (e *evaluation) belowRoot(name string) string {
 	place := &e.know.Place
 	for _, root := range append(slices.Clip(place.Roots), place.Workspace) {
-		if rest, ok := strings.CutPrefix(name, root+"/"); ok && root != "" {
+		if rest, ok := subpath.Below(name, root); ok && root != "" {
 			return rest
 		}
 	}

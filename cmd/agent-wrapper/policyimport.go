@@ -17,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
 	"github.com/agent-wrapper/agent-wrapper/internal/policy/hostrules"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/plain"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 )
 
@@ -249,7 +250,7 @@ func fromHere(path string) string {
 	if err != nil {
 		return path
 	}
-	if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+	if rel, within := subpath.Rel(path, here); within {
 		return rel
 	}
 	return path

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/run/process"
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox/kernel"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -148,7 +149,7 @@ func abridged(paths []sandbox.Path, roots []string) []sandbox.Path {
 // inside returns the first of the roots that a path is below, "" if there is none.
 func inside(name string, roots []string) string {
 	for _, root := range roots {
-		if strings.HasPrefix(name, root+"/") {
+		if _, below := subpath.Below(name, root); below {
 			return root
 		}
 	}

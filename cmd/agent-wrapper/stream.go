@@ -20,6 +20,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/ask"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -314,7 +315,7 @@ func (s *stream) why(e wrapper.Event, about string) string {
 	if strings.HasPrefix(e.Layer, "session-") && strings.HasPrefix(place, "session") {
 		place = "session" // without the number of the answer
 	}
-	if in, found := strings.CutPrefix(place, s.home+"/"); found && s.home != "" {
+	if in, found := subpath.Below(place, s.home); found && s.home != "" {
 		place = "~/" + in
 	}
 	if place != "" && !strings.Contains(e.Reason, place) {

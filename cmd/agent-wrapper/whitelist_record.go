@@ -7,11 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 )
@@ -84,8 +84,7 @@ func commandsAsked(record, workspace string) ([]*asked, error) {
 	seen := map[string]*asked{}
 	err = audit.Scan(f, &audit.Filter{Kind: "decision"}, func(e *audit.Entry, _ []byte) error {
 		line := commandIn(e)
-		below, err := filepath.Rel(workspace, e.Dir)
-		if line == "" || err != nil || !filepath.IsLocal(below) {
+		if line == "" || !subpath.Inside(e.Dir, workspace) {
 			return nil
 		}
 		if seen[line] == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -329,7 +330,8 @@ func below(top, root, spec string) bool {
 	if root == top {
 		return strings.ContainsAny(spec, "*?[") // excludes the directory itself
 	}
-	return strings.HasPrefix(root, strings.TrimSuffix(top, "/")+"/")
+	_, below := subpath.Below(root, top)
+	return below
 }
 
 // specifier returns the text in a rule's parentheses without a leading "./".

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // forkBomb is the reason for a function that starts itself in a pipe or in the
@@ -433,11 +434,7 @@ func (p Place) Apart(name string) bool {
 // holds reports whether dir is p or lies below it; an empty dir is below
 // nothing.
 func holds(p, dir string) bool {
-	if dir == "" {
-		return false
-	}
-	dir = path.Clean(dir)
-	return dir == p || strings.HasPrefix(dir, strings.TrimSuffix(p, "/")+"/")
+	return dir != "" && subpath.Within(path.Clean(dir), p)
 }
 
 // meets returns the system directory that a word with expansions can match, or

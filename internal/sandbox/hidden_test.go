@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // shut is a file system with directories that cannot be listed, or entered.
@@ -18,14 +19,14 @@ type shut struct {
 }
 
 func (s shut) List(dir string) (*Listing, error) {
-	if slices.ContainsFunc(s.dirs, func(at string) bool { return below(dir, at) }) {
+	if slices.ContainsFunc(s.dirs, func(at string) bool { return subpath.Within(dir, at) }) {
 		return nil, fmt.Errorf("list %s: %w", dir, fs.ErrPermission)
 	}
 	return s.fake.List(dir)
 }
 
 func (s shut) Kind(name string) Kind {
-	if slices.Contains(s.dirs, name) || !slices.ContainsFunc(s.dirs, func(at string) bool { return below(name, at) }) {
+	if slices.Contains(s.dirs, name) || !slices.ContainsFunc(s.dirs, func(at string) bool { return subpath.Within(name, at) }) {
 		return s.fake.Kind(name)
 	}
 	return Unknown
@@ -64,7 +65,7 @@ func TestShut(t *testing.T) {
 			t.Errorf("%s, with %s shut: withheld are %v", tt.deny, tt.dir, p.Denied)
 		}
 		for _, one := range slices.Concat(p.Writable, p.ReadOnly, p.Denied, p.Empty) {
-			if one.Path != tt.dir && below(one.Path, tt.dir) {
+			if one.Path != tt.dir && subpath.Within(one.Path, tt.dir) {
 				t.Errorf("%s, with %s shut: %s (%s) cannot be mounted", tt.deny, tt.dir, one.Path, one.Why)
 			}
 		}
@@ -180,7 +181,7 @@ func TestLinksToWhatIsNeeded(t *testing.T) {
 			}
 			want := !slices.Contains(needed, to) && with.Kind(to) != Nothing
 			got := slices.ContainsFunc(slices.Concat(p.Denied, p.Empty, p.ReadOnly), func(one Path) bool { return one.Path == to })
-			if reads := link != "sub/x.edit" && link != ".envrc"; got != want && (reads || got || below(to, "/home/me/ws/")) {
+			if reads := link != "sub/x.edit" && link != ".envrc"; got != want && (reads || got || subpath.Within(to, "/home/me/ws/")) {
 				t.Errorf("%s -> %s: withheld %v, want %v", link, to, got, want)
 			}
 			if !slices.ContainsFunc(p.Gaps, func(gap Path) bool { return gap.Path == "/home/me/ws/"+link }) {

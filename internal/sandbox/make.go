@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -344,7 +345,7 @@ func (k *maker) seal(dir string, why error) error {
 
 // holdsWorkspace reports whether a path is a directory of the workspace, or above one.
 func (k *maker) holdsWorkspace(name string) bool {
-	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return below(root, name) })
+	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return subpath.Within(root, name) })
 }
 
 // entry looks at one name.
@@ -418,7 +419,7 @@ func (k *maker) keep(dir, what string) {
 func (k *maker) outermost(name string) string {
 	top := ""
 	for _, w := range k.plan.Writable {
-		if below(name, w.Path) && (top == "" || len(w.Path) < len(top)) {
+		if subpath.Within(name, w.Path) && (top == "" || len(w.Path) < len(top)) {
 			top = w.Path
 		}
 	}
@@ -448,7 +449,7 @@ var depths = []string{"", "moved~away", "~9", "\u00e9", "moved~away/~9", "~9/mov
 func (k *maker) writes(name string) bool {
 	longest := func(list []Path) (n int) {
 		for _, p := range list {
-			if below(name, p.Path) {
+			if subpath.Within(name, p.Path) {
 				n = max(n, len(p.Path))
 			}
 		}
@@ -492,7 +493,7 @@ var programs = []string{
 // choose that none can run after it.
 func (k *maker) needed(name string) bool {
 	return k.holdsWorkspace(name) || path.Dir(name) == "/" && k.files.Kind(name) == Dir ||
-		slices.ContainsFunc(programs, func(dir string) bool { return below(name, dir) || below(dir, name) })
+		slices.ContainsFunc(programs, func(dir string) bool { return subpath.Within(name, dir) || subpath.Within(dir, name) })
 }
 
 // withhold adds what a name leads to to a list, unless it is needed and a command has a say
@@ -623,7 +624,7 @@ func (k *maker) hidden(name string) bool {
 
 // within reports whether a path is in the workspace.
 func (k *maker) within(name string) bool {
-	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return below(name, root) })
+	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return subpath.Within(name, root) })
 }
 
 // root looks at what a rule is about outside the workspace.
@@ -679,7 +680,7 @@ func (k *maker) through(name, real string, kind Kind) error {
 	}{{by.plan.Denied, &k.plan.Denied}, {by.plan.ReadOnly, &k.plan.ReadOnly}, {by.plan.Gaps, &k.plan.Gaps}} {
 		for _, p := range part.from {
 			at := p.Path
-			if below(at, name) {
+			if subpath.Within(at, name) {
 				at = path.Join(real, strings.TrimPrefix(at, name))
 			}
 			if part.to == &k.plan.ReadOnly && !k.inside(at) {
@@ -701,7 +702,7 @@ func (k *maker) absent(root string) {
 	last := ""
 	for _, name := range k.bounds.Protected() {
 		at := path.Join(root, name)
-		if last != "" && below(at, last) || k.files.Kind(at) != Nothing {
+		if last != "" && subpath.Within(at, last) || k.files.Kind(at) != Nothing {
 			continue
 		}
 		if why := k.at(at, false).Write; why != "" && !k.readOnly(at) {
@@ -795,7 +796,7 @@ func (k *maker) settle() {
 	p := &k.plan
 	withheld := append(slices.Clone(p.Denied), p.Empty...)
 	hidden := func(name string, also []Path) bool {
-		return slices.ContainsFunc(also, func(p Path) bool { return p.Path != name && below(name, p.Path) })
+		return slices.ContainsFunc(also, func(p Path) bool { return p.Path != name && subpath.Within(name, p.Path) })
 	}
 	gone := func(one Path) bool {
 		emptied := hidden(one.Path, p.Temp) || hidden(one.Path, p.Services)
@@ -820,10 +821,5 @@ func (k *maker) sort() {
 
 // belowAny reports whether a path is one of a list or below it.
 func belowAny(name string, list []Path) bool {
-	return slices.ContainsFunc(list, func(p Path) bool { return below(name, p.Path) })
-}
-
-// below reports whether a path is dir or below it.
-func below(name, dir string) bool {
-	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+	return slices.ContainsFunc(list, func(p Path) bool { return subpath.Within(name, p.Path) })
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -200,7 +201,7 @@ func TestCaches(t *testing.T) {
 				t.Fatal(err)
 			}
 			writable := Paths(p.Writable)
-			if slices.ContainsFunc(writable, func(dir string) bool { return below(dir, "/opt") }) || want != "" && !slices.Contains(writable, want) {
+			if slices.ContainsFunc(writable, func(dir string) bool { return subpath.Within(dir, "/opt") }) || want != "" && !slices.Contains(writable, want) {
 				t.Errorf("%s: %v", name, writable)
 			}
 			if emptied := Paths(slices.Concat(p.Temp, p.Services)); want == "" && len(emptied) > 0 {
@@ -440,7 +441,7 @@ func TestNothingOpened(t *testing.T) {
 			t.Fatalf("%s keeps nothing: %v", tt.name, p.ReadOnly)
 		}
 		for _, w := range p.Writable {
-			if below(w.Path, tt.kept) && !slices.Contains(Paths(p.ReadOnly), w.Path) {
+			if subpath.Within(w.Path, tt.kept) && !slices.Contains(Paths(p.ReadOnly), w.Path) {
 				t.Errorf("%s: %s can be written: %s", tt.name, w.Path, w.Why)
 			}
 		}
@@ -632,7 +633,7 @@ func writes(p *Plan, name string) bool {
 // deepest returns the length of the longest path that a name is below.
 func deepest(name string, lists ...[]Path) (n int) {
 	for _, p := range slices.Concat(lists...) {
-		if below(name, p.Path) {
+		if subpath.Within(name, p.Path) {
 			n = max(n, len(p.Path))
 		}
 	}
@@ -719,7 +720,7 @@ func TestWithheld(t *testing.T) {
 			if strings.HasPrefix(bound.Write, "deny") && writes(p, name) {
 				t.Errorf("seed %d: %q: %s can be written", seed, rules, name)
 			}
-			if writes(p, name) && !slices.ContainsFunc([]string{"/home/me/ws", "/home/me/.cache/go-build"}, func(dir string) bool { return below(name, dir) }) {
+			if writes(p, name) && !slices.ContainsFunc([]string{"/home/me/ws", "/home/me/.cache/go-build"}, func(dir string) bool { return subpath.Within(name, dir) }) {
 				t.Errorf("seed %d: %q: %s can be written", seed, rules, name)
 			}
 		}
@@ -741,7 +742,7 @@ func TestBelowMasks(t *testing.T) {
 		}
 		masks := slices.Concat(p.Denied, p.Empty)
 		for _, one := range slices.Concat(p.Writable, p.Temp, p.Services, p.ReadOnly, p.Absent, masks) {
-			if slices.ContainsFunc(masks, func(mask Path) bool { return one.Path != mask.Path && below(one.Path, mask.Path) }) {
+			if slices.ContainsFunc(masks, func(mask Path) bool { return one.Path != mask.Path && subpath.Within(one.Path, mask.Path) }) {
 				t.Errorf("%s: %s (%s)", rule, one.Path, one.Why)
 			}
 		}

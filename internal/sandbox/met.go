@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -377,7 +378,7 @@ func (p *Plan) refusalOf(name string) Met {
 		paths   []Path
 	}{{none, p.Writable}, {scratch, p.Temp}, {outside, p.Shown}, {services, p.Services}, {kept, p.ReadOnly}, {emptied, p.Empty}, {withheld, p.Denied}} {
 		for _, one := range part.paths {
-			if below(name, one.Path) && len(one.Path) >= depth {
+			if subpath.Within(name, one.Path) && len(one.Path) >= depth {
 				depth = len(one.Path)
 				found = Met{refusal: part.refusal, what: visible.Line(one.Path), why: visible.Line(one.Why)}
 			}

@@ -353,6 +353,10 @@ func (a *Action) Function() bool { return a.function }
 // specifier covers although its words may match.
 func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
 
+// movers lists the builtins that may change the directory. The value reports whether they
+// do so themselves; the others run text that may.
+var movers = map[string]bool{"cd": true, "chdir": true, "pushd": true, "popd": true, "eval": false, "source": false, ".": false}
+
 // Moves reports whether the action is a builtin that changes the directory.
 func (a *Action) Moves() bool { return a.Kind == Command && movers[a.Words[0].Text] }
 

@@ -364,10 +364,6 @@ var setsUnasked = map[string][]string{
 	"read": {"REPLY"}, "mapfile": {"MAPFILE"}, "readarray": {"MAPFILE"}, "getopts": {"OPTARG", "OPTIND"},
 }
 
-// movers lists the builtins that may change the directory. The value reports whether they
-// do so themselves; the others run text that may.
-var movers = map[string]bool{"cd": true, "chdir": true, "pushd": true, "popd": true, "eval": false, "source": false, ".": false}
-
 // call records what a simple command may assign. A command name that is not literal
 // may be any builtin.
 func (v *surveyor) call(c *syntax.CallExpr) {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -238,7 +239,7 @@ func (s *search) through(at, name string) bool {
 	case !ok:
 		return true
 	case s.seen[real]:
-		return s.holds(name) && s.left > 0 && !strings.HasPrefix(at, real+"/") && s.in(real, name)
+		return s.holds(name) && s.left > 0 && !subpath.Within(at, real) && s.in(real, name)
 	}
 	return (s.holds(name) || s.holds(real) || s.within(real)) && s.in(real, name)
 }
@@ -246,7 +247,7 @@ func (s *search) through(at, name string) bool {
 // holds reports whether the rule may cover something below dir.
 func (s *search) holds(dir string) bool {
 	for _, root := range s.roots {
-		if root == "/" || under(root, dir) {
+		if root == "/" || subpath.BelowFold(root, dir) {
 			return true
 		}
 	}
@@ -256,17 +257,11 @@ func (s *search) holds(dir string) bool {
 // within reports whether the rule may cover everything in dir.
 func (s *search) within(dir string) bool {
 	for _, root := range s.roots {
-		if dir == root || under(dir, root) {
+		if dir == root || subpath.BelowFold(dir, root) {
 			return true
 		}
 	}
 	return false
-}
-
-// under reports whether a path is below dir, regardless of letter case.
-func under(name, dir string) bool {
-	dir = strings.TrimSuffix(dir, "/") + "/"
-	return len(name) > len(dir) && strings.EqualFold(name[:len(dir)], dir)
 }
 
 // list returns at most n entries of a directory. Other files are not opened,

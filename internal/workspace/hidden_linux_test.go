@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/slow"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -112,7 +113,7 @@ func TestHidden(t *testing.T) {
 // withheld reports whether a path is one of a list or below it.
 func withheld(list []sandbox.Path, name string) bool {
 	for _, p := range list {
-		if name == p.Path || under(name, p.Path) {
+		if name == p.Path || subpath.BelowFold(name, p.Path) {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // Programs finds programs on PATH, to tell those that a command may have put there.
@@ -92,7 +94,7 @@ func executable(name string) bool {
 func writable(name string, roots []string) bool {
 	passes := false
 	_, ok := follow(name, func(at string) (string, bool) {
-		passes = passes || slices.ContainsFunc(roots, func(root string) bool { return at == root || under(at, root) })
+		passes = passes || slices.ContainsFunc(roots, func(root string) bool { return at == root || subpath.BelowFold(at, root) })
 		return readlink(at)
 	})
 	return passes || !ok

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // Pins are the hosts that a person has said may be asked.
@@ -213,7 +214,7 @@ func (h *hostReader) variable(text string) string {
 
 // within reports whether a file is one of the workspace.
 func (h *hostReader) within(name string) bool {
-	return slices.ContainsFunc(append([]string{h.env.Place.Workspace}, h.env.Place.Roots...), func(root string) bool { return root != "" && under(name, root) })
+	return slices.ContainsFunc(append([]string{h.env.Place.Workspace}, h.env.Place.Roots...), func(root string) bool { return root != "" && subpath.BelowFold(name, root) })
 }
 
 // own returns the hosts that the person's and the machine's configuration names. What

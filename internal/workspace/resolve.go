@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // maxLinks is how many symbolic links one path may lead through, as in Linux.
@@ -79,7 +81,7 @@ func passes(name string, read reader) []string {
 // absolute path leads, "" if there is none.
 func LinkWithin(name string, dirs []string) string {
 	for _, at := range passes(name, readlink) {
-		inside := func(dir string) bool { return path.Dir(at) == dir || under(path.Dir(at), dir) }
+		inside := func(dir string) bool { return path.Dir(at) == dir || subpath.BelowFold(path.Dir(at), dir) }
 		if target, ok := readlink(at); (!ok || target != "") && slices.ContainsFunc(dirs, inside) {
 			return at
 		}

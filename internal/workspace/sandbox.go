@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/sandbox"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -118,7 +119,7 @@ func (t Tree) Repository(dir string) []string {
 		return nil
 	}
 	own, ok := t.Resolve(kept[0])
-	written := func(root string) bool { return own == root || under(own, root) }
+	written := func(root string) bool { return own == root || subpath.BelowFold(own, root) }
 	if !ok || slices.ContainsFunc(append([]string{dir, t.Place.Workspace}, t.Place.Roots...), written) || !t.isTreeOf(dir, own) {
 		return nil
 	}
@@ -203,7 +204,7 @@ func (c *cache) make(path string, writable func() []string) {
 	}
 	dirs := writable()
 	open := func(at string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return filepath.Dir(at) == dir || under(filepath.Dir(at), dir) })
+		return slices.ContainsFunc(dirs, func(dir string) bool { return filepath.Dir(at) == dir || subpath.BelowFold(filepath.Dir(at), dir) })
 	}
 	if _, ok := follow(path, readlink); ok && !slices.ContainsFunc(passes(path, readlink), open) {
 		_ = os.MkdirAll(path, 0o700)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -263,8 +264,8 @@ func paths(r *permission.Request, p *permission.Part, doing string) []step {
 // them. A rule of the session, which it is, leaves protected files held.
 func everyFile(r *permission.Request, p *permission.Part) []step {
 	root := r.Place.Workspace
-	rest, inside := strings.CutPrefix(p.Target.Text, root+"/")
-	if p.Exact == "" || p.Tool == tools.Bash || !inside || root == "" || within(r.Place.Home, root) {
+	rest, inside := subpath.Below(p.Target.Text, root)
+	if p.Exact == "" || p.Tool == tools.Bash || !inside || root == "" || subpath.Within(r.Place.Home, root) {
 		return nil
 	}
 	rule := p.Exact
@@ -274,9 +275,6 @@ func everyFile(r *permission.Request, p *permission.Part) []step {
 	return []step{{rule: rule + "/**)", label: "changing any file in this workspace, except protected ones", below: root}}
 }
 
-// within reports whether a path is or lies below a directory.
-func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-
 // mayOpen reports whether a rule for everything below a directory may be
 // offered: not if the workspace, the home or most of the machine lies below it,
 // nor if it holds settings of a program.
@@ -285,7 +283,7 @@ func mayOpen(place patterns.Place, dir string) bool {
 		return false
 	}
 	for _, root := range append([]string{place.Workspace, place.Home}, place.Roots...) {
-		if root == "" || within(root, dir) {
+		if root == "" || subpath.Within(root, dir) {
 			return false
 		}
 	}

@@ -16,9 +16,9 @@ package display
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -186,7 +186,10 @@ func New(s Source) *Ask {
 		Risk: d.Risk.String(), Tier: d.Tier, Held: d.Held,
 		Reason: visible.Line(d.Reason), Rule: visible.Line(d.Rule), RuleSource: visible.Line(d.RuleSource.String()),
 	}
-	a.here, a.below = within(s.Request.Place.Workspace, a.Dir)
+	if root := s.Request.Place.Workspace; root != "" {
+		a.below, _ = subpath.Below(a.Dir, root)
+		a.here = subpath.Within(a.Dir, root)
+	}
 	actions := b.actions()
 	a.Blocks = b.blocks(actions)
 	placed := actions
@@ -215,18 +218,6 @@ func New(s Source) *Ask {
 		a.offer(s.Choices)
 	}
 	return a
-}
-
-// within returns where a directory is in the workspace, if it is.
-func within(workspace, dir string) (here bool, below string) {
-	if workspace == "" {
-		return false, ""
-	}
-	if dir == workspace {
-		return true, ""
-	}
-	below, here = strings.CutPrefix(dir, strings.TrimSuffix(workspace, "/")+"/")
-	return here, below
 }
 
 // offer adds the choices. Those that would keep rules are withheld if something

@@ -26,6 +26,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // Mark says how a finding or a result is to be taken.
@@ -152,7 +154,7 @@ func (m *Machine) shown(path string) string {
 		if at.dir == "" {
 			continue
 		}
-		if rel, err := filepath.Rel(at.dir, path); err == nil && filepath.IsLocal(rel) {
+		if rel, within := subpath.Rel(path, at.dir); within {
 			return at.as + filepath.ToSlash(rel)
 		}
 	}

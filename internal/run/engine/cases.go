@@ -4,9 +4,9 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/whitelist"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -27,7 +27,7 @@ func Cases(file string, spec *policy.Spec, place patterns.Place) (*permission.Ev
 		return nil, err
 	}
 	for i, name := range r.Policy.Guarded {
-		if inside, below := strings.CutPrefix(name, dir+"/"); below {
+		if inside, below := subpath.Below(name, dir); below {
 			r.Policy.Guarded[i] = path.Join(place.Workspace, inside)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -60,10 +60,10 @@ func (r *Rules) KeepsIn(rule string) string {
 
 // named returns a path as a person would name it.
 func (r *Rules) named(path string) string {
-	if name, ok := strings.CutPrefix(path, r.Place.Workspace+"/"); ok {
+	if name, ok := subpath.Below(path, r.Place.Workspace); ok {
 		return name
 	}
-	if name, ok := strings.CutPrefix(path, r.Place.Home+"/"); ok && r.Place.Home != "" {
+	if name, ok := subpath.Below(path, r.Place.Home); ok && r.Place.Home != "" {
 		return "~/" + name
 	}
 	return path

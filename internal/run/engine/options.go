@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/policy"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -159,8 +160,7 @@ func (o *Options) roots(dir string) ([]string, error) {
 		if info, statErr := os.Stat(root); name == "" || err != nil || statErr != nil || !info.IsDir() {
 			return nil, &OptionError{"Roots", fmt.Errorf("there is no directory %s: name one that exists", name)}
 		}
-		below, err := filepath.Rel(root, dir)
-		within = within || err == nil && filepath.IsLocal(below)
+		within = within || subpath.Inside(dir, root)
 		if root != dir && !slices.Contains(roots, root) {
 			roots = append(roots, root)
 		}

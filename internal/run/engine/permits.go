@@ -24,6 +24,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -243,7 +244,7 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 func filesOf(plan *sandbox.Plan) map[string]string {
 	files := map[string]string{}
 	for _, p := range slices.Concat(plan.Denied, plan.Empty, plan.ReadOnly) {
-		if slices.ContainsFunc(plan.Writable, func(w sandbox.Path) bool { return strings.HasPrefix(p.Path, w.Path+"/") }) {
+		if slices.ContainsFunc(plan.Writable, func(w sandbox.Path) bool { return p.Path != w.Path && subpath.Within(p.Path, w.Path) }) {
 			files[p.Path] = workspace.Identity(p.Path)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -64,8 +65,8 @@ func (t *worktrees) madeFor(dir string) []string {
 	if t == nil {
 		return nil
 	}
-	below, err := filepath.Rel(t.dir, dir)
-	if err != nil || below == "." || !filepath.IsLocal(below) {
+	below, ok := subpath.Rel(dir, t.dir)
+	if !ok || below == "." {
 		return nil
 	}
 	name, _, _ := strings.Cut(filepath.ToSlash(below), "/")

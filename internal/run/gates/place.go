@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 )
 
@@ -46,7 +47,7 @@ func (g *Gate) dir(workspaceDir string) (string, error) {
 	switch {
 	case !ok:
 		return "", fmt.Errorf("cannot tell where %q leads", g.Cwd)
-	case !below(workspaceDir, real):
+	case !subpath.Inside(real, workspaceDir):
 		return "", fmt.Errorf("%q leads to %s through a link, which is outside the workspace", g.Cwd, real)
 	}
 	return real, nil
@@ -66,13 +67,6 @@ func (g *Gate) start(workspaceDir string) (string, error) {
 		return "", fmt.Errorf("its directory: %s is not a directory", dir)
 	}
 	return dir, nil
-}
-
-// below reports whether a path is a directory or lies in it; both have no
-// links.
-func below(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)

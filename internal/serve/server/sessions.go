@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/ask/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/terminal"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -133,8 +134,7 @@ func (s *Server) createSession(c *call, b *creation) (sessionInfo, error) {
 	}
 	dir := s.options.Workspace
 	if b.Dir != "" {
-		below, err := filepath.Rel(dir, b.Dir)
-		if err != nil || !filepath.IsAbs(b.Dir) || !filepath.IsLocal(below) {
+		if !subpath.Inside(b.Dir, dir) || !filepath.IsAbs(b.Dir) {
 			return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "dir: give an absolute path in the workspace %s", dir)
 		}
 		dir = b.Dir

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/risk"
 	"github.com/agent-wrapper/agent-wrapper/internal/run/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/serve/store"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -285,11 +285,10 @@ func (s *Server) newest(ctx context.Context, out *ruleTried, each func(e *audit.
 			return errEnough
 		}
 		out.Looked, out.Oldest = out.Looked+1, e.Time
-		below, err := filepath.Rel(s.options.Workspace, e.Dir)
 		switch {
 		case !e.AsSent():
 			out.Masked++
-		case err != nil || !filepath.IsLocal(below):
+		case !subpath.Inside(e.Dir, s.options.Workspace):
 			out.Elsewhere++
 		default:
 			each(e, permission.ToolUse{Tool: e.Tool, Input: e.Input, Dir: e.Dir, Agent: e.Agent, Session: e.Session})

@@ -24,6 +24,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -202,7 +203,7 @@ func content(name, within string, most int) ([]byte, error) {
 	switch {
 	case !ok:
 		return nil, errors.New("where it leads cannot be told")
-	case within != "" && !inside(real, within):
+	case within != "" && !subpath.Inside(real, within):
 		return nil, fmt.Errorf("it is a link to %s, outside %s", real, within)
 	}
 	info, err := os.Lstat(real)
@@ -229,18 +230,12 @@ func content(name, within string, most int) ([]byte, error) {
 	return data, err
 }
 
-// inside reports whether a clean path is that of a directory or lies below it.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // short returns a path as a person would write it.
 func (r *Reader) short(name string) string {
-	if rel, err := filepath.Rel(r.Dir, name); err == nil && filepath.IsLocal(rel) {
+	if rel, within := subpath.Rel(name, r.Dir); within {
 		return rel
 	}
-	if rel, err := filepath.Rel(r.Home, name); r.Home != "" && err == nil && filepath.IsLocal(rel) {
+	if rel, within := subpath.Rel(name, r.Home); r.Home != "" && within {
 		return filepath.Join("~", rel)
 	}
 	return name

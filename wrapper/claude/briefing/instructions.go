@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 )
 
@@ -64,8 +65,8 @@ func (s *start) instruct(p place, name string, text []byte, depth int) {
 func (s *start) imports(p place, from, path string, depth int) {
 	for _, spelling := range spellings(path) {
 		name := s.located(spelling, filepath.Dir(from))
-		ours := p.base == "" && inside(name, p.dir)
-		if !ours && !inside(name, s.Dir) {
+		ours := p.base == "" && subpath.Inside(name, p.dir)
+		if !ours && !subpath.Inside(name, s.Dir) {
 			if filepath.Ext(name) != "" && spelling == path {
 				s.leave(name, fmt.Errorf("%s imports it from outside the workspace", s.short(from)))
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/frontmatter"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/workspace"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/command"
 )
@@ -261,7 +262,7 @@ func (a *attaching) from(p piece) {
 	for _, path := range mentions(p.text) {
 		for _, spelling := range spellings(path) {
 			name := a.located(spelling, a.Dir)
-			if p.by == template && !inside(name, a.Dir) {
+			if p.by == template && !subpath.Inside(name, a.Dir) {
 				continue // not even looked for
 			}
 			if info, err := os.Stat(name); err != nil || info.IsDir() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -482,9 +481,3 @@ type notRun struct {
 }
 
 func (n *notRun) Error() string { return n.path + ": " + n.err.Error() }
-
-// below reports whether a path is dir or below it.
-func below(path, dir string) bool {
-	rest, err := filepath.Rel(dir, path)
-	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
-}

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 )
 
 // mountTree makes the tree of files inside: read-only, with what is writable bound back,
@@ -211,7 +213,7 @@ func (c *command) put(b *bind) error {
 			b.copy, err = mask(b, at)
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(c.Writable, func(dir string) bool { return below(b.path, dir) }) {
+	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(c.Writable, func(dir string) bool { return subpath.Inside(b.path, dir) }) {
 		c.mounted[b.path] = 0
 		return nil
 	}
@@ -456,7 +458,7 @@ func (w *Sandbox) emptied(dir string, options map[string]string) error {
 	}
 	defer unix.Close(fd)
 	for _, path := range slices.Concat(w.Writable, w.Temp, w.Shown) {
-		if below(path, dir) && path != dir {
+		if subpath.Inside(path, dir) && path != dir {
 			if err := makeDirs(fd, path[len(dir)+1:]); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -505,7 +507,7 @@ func (w *Sandbox) linksIn(dir string) map[string]string {
 		if e.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && !slices.ContainsFunc(w.Services, func(d string) bool { return below(to, d) }) {
+		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && !slices.ContainsFunc(w.Services, func(d string) bool { return subpath.Inside(to, d) }) {
 			links[path] = to
 		}
 	}
