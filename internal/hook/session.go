@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,7 +111,7 @@ func (r *run) fix(ctx context.Context, e *Event) (*fixed, error) {
 	if f, err = readFixed(dir, r.host.Name, e.Use.Session); !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	sweep(filepath.Dir(dir), dir)
+	atomicfile.Sweep(filepath.Dir(dir), dir, maxSessions, maxSessionAge)
 	return r.begin(ctx, dir, e)
 }
 
@@ -306,33 +305,4 @@ func (f *fixed) changed() []string {
 		}
 	}
 	return files
-}
-
-// sweep removes sessions that began long ago, and of too many the oldest.
-func sweep(parent, mine string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil || len(entries) == 0 {
-		return
-	}
-	type aged struct {
-		dir string
-		at  time.Time
-	}
-	var all []aged
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if dir := filepath.Join(parent, entry.Name()); err == nil && info.IsDir() && dir != mine {
-			all = append(all, aged{dir, info.ModTime()})
-		}
-	}
-	slices.SortFunc(all, func(a, b aged) int { return b.at.Compare(a.at) })
-	for i, old := range all {
-		if i < maxSessions && time.Since(old.at) < maxSessionAge {
-			continue
-		}
-		if unlock, free, err := atomicfile.TryLock(old.dir); err == nil && free {
-			_ = os.RemoveAll(old.dir)
-			unlock()
-		}
-	}
 }

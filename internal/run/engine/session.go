@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -216,7 +215,7 @@ func (e *Engine) begin(session string, lock locker) error {
 		return notKept(err)
 	}
 	e.store.enter(dir, unlock)
-	sweepSessions(parent, dir)
+	atomicfile.Sweep(parent, dir, maxSessions-1, maxSessionAge)
 	return nil
 }
 
@@ -414,34 +413,4 @@ func (k *kept) grants() ([]permission.Grant, error) {
 		all = append(all, g)
 	}
 	return all, errors.Join(errs...)
-}
-
-// sweepSessions removes what is old from the directory of sessions, and of too many
-// the oldest, but not the one that is in use.
-func sweepSessions(parent, mine string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	type aged struct {
-		dir string
-		at  time.Time
-	}
-	var all []aged
-	for _, entry := range entries {
-		dir := filepath.Join(parent, entry.Name())
-		if info, err := entry.Info(); err == nil && info.IsDir() && dir != mine {
-			all = append(all, aged{dir, info.ModTime()})
-		}
-	}
-	slices.SortFunc(all, func(a, b aged) int { return b.at.Compare(a.at) })
-	for i, old := range all {
-		if i < maxSessions-1 && time.Since(old.at) < maxSessionAge {
-			continue
-		}
-		if unlock, free, err := atomicfile.TryLock(old.dir); err == nil && free {
-			_ = os.RemoveAll(old.dir)
-			unlock()
-		}
-	}
 }
