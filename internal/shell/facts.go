@@ -364,21 +364,18 @@ func (a *Action) Moves() bool { return a.Kind == Command && movers[a.Words[0].Te
 // changes it, or something that is not known may. A name that the catalogue lacks may be a
 // function or an alias of the user; a program of its own moves no shell, whatever it runs.
 func (f *Facts) MayMove() bool {
-	inShell := func(a *Action) bool { return a.Program == nil || a.Program.Facts&program.InShell != 0 }
 	for i := range f.Actions {
-		switch a := &f.Actions[i]; a.Kind {
-		case Opaque:
-			if a.May&MayRun != 0 && (a.Parent < 0 || inShell(&f.Actions[a.Parent])) {
-				return true
-			}
-		case Command:
-			if a.Program == nil && !strings.Contains(a.Words[0].Text, "/") || a.Moves() {
-				return true
-			}
+		a := &f.Actions[i]
+		unknown := a.Kind == Opaque && a.May&MayRun != 0 || a.Kind == Command && a.Program == nil && !strings.Contains(a.Words[0].Text, "/")
+		if a.Moves() || unknown && (a.Parent < 0 || f.Actions[a.Parent].inShell()) {
+			return true
 		}
 	}
 	return false
 }
+
+// inShell reports whether the shell may run the Command itself: it is a builtin, or it is not known.
+func (a *Action) inShell() bool { return a.Program == nil || a.Program.Facts&program.InShell != 0 }
 
 // Unreadable reports whether nothing of the line could be read.
 func (f *Facts) Unreadable() bool { return f.Failed != nil && !f.Failed.Cut }

@@ -8,6 +8,7 @@ func TestMayMove(t *testing.T) {
 	for line, want := range map[string]struct{ may, moves bool }{
 		"ls": {}, "cat a | sort > b": {}, "git status && go test ./...": {}, "echo cd": {}, "(ls; pwd)": {}, "x=1": {}, "[[ -d x ]]": {},
 		"./cd x": {}, "./run.sh": {}, "make x": {}, "python3 -c 1": {}, "bash run.sh": {}, "curl x | sh": {}, "": {},
+		"pnpm typecheck": {}, "uv run z": {}, "xargs z < f": {}, "make z": {},
 		"cd sub": {true, true}, "ls; cd ..": {true, true}, "c\\d sub": {true, true}, "'cd' sub": {true, true}, "chdir sub": {true, true},
 		"builtin cd sub": {true, true}, "command cd sub": {true, true}, "eval 'cd sub'": {true, true}, "time cd sub": {true, true},
 		"pushd x": {true, true}, "popd": {true, true}, "(cd sub && ls)": {true, true}, "true || cd x": {true, true},
