@@ -243,7 +243,9 @@ func asksAnyway(does *shell.Action, host string) bool {
 
 // mayCarry reports whether a word has unknown text other than a number.
 func mayCarry(w *shell.Word) bool {
-	return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Kind == shell.AnyText || h.Kind == shell.Glob })
+	return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool {
+		return h.Kind == shell.AnyText || h.Kind == shell.Glob || h.Kind == shell.Pattern
+	})
 }
 
 // inOption matches what stands before the value of an option in the same word.

@@ -636,7 +636,8 @@ func (r *reading) linksBelow(dir string, depth int) (links []string, all bool) {
 
 // filesOf returns the files that a path with wildcards means, and whether these are all.
 func (r *reading) filesOf(form shell.Word) (files []string, all bool) {
-	w := r.ask(walk{dir: form.Filled("*"), files: true}, walked{}, func() (w walked) {
+	own := form.Holes[0].Kind == shell.Pattern
+	w := r.ask(walk{dir: form.Filled("*"), files: true, hidden: own}, walked{}, func() (w walked) {
 		w.links, w.all = r.env.Files(form)
 		return w
 	})

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -169,7 +170,53 @@ func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
 		w.odd(causeBracketPattern)
 	}
 	for _, seq := range w.pieces(parts, s, place{}) {
-		out = append(out, assemble(tilde(seq, w.opt.Home)))
+		words := assemble(tilde(seq, w.opt.Home))
+		for i := range words {
+			w.widen(&words[i])
+		}
+		out = append(out, words)
+	}
+	return out
+}
+
+// widen lets the wildcards of a word mean hidden names, and names in any case, if the line
+// may set such an option.
+func (w *walker) widen(word *Word) {
+	if !word.hasHole(Glob) {
+		return
+	}
+	options := w.globOptions()
+	if options.dots {
+		for i := range word.Holes {
+			if word.Holes[i].Kind == Glob {
+				word.Holes[i].Kind = Pattern
+			}
+		}
+	}
+	if options.folds {
+		*word = anyCase(*word)
+	}
+}
+
+// anyCase returns a word without the letters from its first name with a hole on: each may be
+// another one.
+func anyCase(word Word) Word {
+	from := strings.LastIndexByte(word.Text[:word.Holes[0].At], '/') + 1
+	out := word
+	out.Text, out.Holes = word.Text[:from], nil
+	for i, next := from, 0; i <= len(word.Text); i++ {
+		for ; next < len(word.Holes) && word.Holes[next].At == i; next++ {
+			h := word.Holes[next]
+			h.At = len(out.Text)
+			out.Holes = append(out.Holes, h)
+		}
+		switch {
+		case i == len(word.Text):
+		case isLetter(word.Text[i]) || word.Text[i] >= 0x80:
+			out.Holes = append(out.Holes, Hole{At: len(out.Text), Kind: word.Holes[0].Kind})
+		default:
+			out.Text += word.Text[i : i+1]
+		}
 	}
 	return out
 }

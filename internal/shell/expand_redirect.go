@@ -159,7 +159,7 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 		}
 	}
 	for _, target := range w.target(r.Word, s) {
-		if target.hasHole(AnyText) || target.hasHole(Glob) || strings.ContainsAny(target.Text, "$`") {
+		if target.hasHole(AnyText) || target.hasHole(Glob) || target.hasHole(Pattern) || strings.ContainsAny(target.Text, "$`") {
 			w.odd(causeTwiceExpanded)
 		}
 		w.file(target, r, s, Write)

@@ -38,7 +38,7 @@ const (
 	Digits                  // decimal digits only, at least one
 	Number                  // as Digits, with an optional minus sign
 	Pipe                    // the descriptor number of a process substitution
-	Pattern                 // a pattern that the program itself matches: as Glob, also for a leading dot
+	Pattern                 // a pattern that the program itself matches: as Glob, also for a leading dot (the shell's own under dotglob)
 )
 
 // Word is one argument as the program receives it. Its text is known except at its
@@ -113,7 +113,7 @@ func (w *Word) hasHole(kind HoleKind) bool {
 
 // onlyGlobs reports whether nothing but pathname expansion fills the holes of a word.
 func (w *Word) onlyGlobs() bool {
-	return !slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Kind != Glob })
+	return !slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Kind != Glob && h.Kind != Pattern })
 }
 
 // Kind is the kind of an action.

@@ -61,9 +61,18 @@ func (e *effector) shopt() {
 			if !t.Known() {
 				e.odd(causeShoptUnknown)
 			}
+			e.setsGlob(t.Text)
 		default:
 			e.odd(causeShopt)
 		}
+	}
+}
+
+// setsGlob adds an opaque spot for an option that changes what wildcards mean, if the line
+// does not have its name as it stands: wildcards were read without it.
+func (e *effector) setsGlob(option string) {
+	if has := e.w.globOptions(); option == dotGlob && !has.dots || option == noCaseGlob && !has.folds {
+		e.odd(causeShopt)
 	}
 }
 

@@ -135,6 +135,7 @@ options:
 		case t.Text == "-O" || t.Text == "+O" || t.Text == "-o" || t.Text == "+o":
 			if i++; i < len(e.words) {
 				e.w.traced = e.w.traced || tracesOption(e.words[i].Text)
+				e.setsGlob(e.words[i].Text)
 				exports = exports || !e.words[i].Known() || e.words[i].Text == "allexport"
 			}
 		case strings.HasPrefix(t.Text, "--"):
@@ -144,8 +145,10 @@ options:
 			reads = reads || strings.Contains(t.Text, "s")
 			exports = exports || strings.Contains(t.Text, "a")
 			if strings.HasSuffix(t.Text, "o") || strings.HasSuffix(t.Text, "O") {
-				i++
-				exports = exports || i < len(e.words) && e.words[i].Text == "allexport"
+				if i++; i < len(e.words) {
+					e.setsGlob(e.words[i].Text)
+					exports = exports || e.words[i].Text == "allexport"
+				}
 			}
 		default:
 			break options

@@ -59,7 +59,8 @@ type walker struct {
 	// exporters are the commands that export variables.
 	exporters []int
 	// traced reports that the shell may print each command before it runs: set -x.
-	traced bool
+	traced   bool
+	globbing globOptions
 	// room is space for the words of the commands of a plain line.
 	room  []Word
 	quick bool // plain text is read without the parser

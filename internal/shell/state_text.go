@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // unit is one shell text and what is known of it as a whole before the walk: the
 // variables that it assigns anywhere, and whether it changes the directory. The order
@@ -17,6 +21,19 @@ type unit struct {
 	followed bool                     // the secrets in given are known
 	moves    bool                     // a command in the text changes the directory
 	outer    *unit                    // unit that runs this text (eval, bash -c)
+}
+
+// The options of bash by which wildcards mean hidden names, and names in any case.
+const dotGlob, noCaseGlob = "dotglob", "nocaseglob"
+
+// globOptions tells which of these options the line has the name of, anywhere.
+type globOptions struct{ looked, dots, folds bool }
+
+func (w *walker) globOptions() globOptions {
+	if !w.globbing.looked {
+		w.globbing = globOptions{true, strings.Contains(w.facts.Source, dotGlob), strings.Contains(w.facts.Source, noCaseGlob)}
+	}
+	return w.globbing
 }
 
 // text returns the source text of a node.

@@ -55,7 +55,7 @@ func (s *expansion) expand(dir string, rest shell.Word) bool {
 			return false
 		}
 		matched, err := path.Match(pattern, entry.Name())
-		if err == nil && !matched || segment.Holes[0].At == 0 && strings.HasPrefix(entry.Name(), ".") {
+		if err == nil && !matched || segment.Holes[0].At == 0 && segment.Holes[0].Kind != shell.Pattern && strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
 		all = s.expand(dir+entry.Name(), behind(rest, end, end+1)) && all
