@@ -183,8 +183,9 @@ func (e *effector) gitShows() {
 		return
 	}
 	defer func(before bool) { e.recursive = before }(e.recursive)
-	e.recursive = e.recursive || e.has("--no-index")
 	named := e.operandWords(0)
+	apart := e.has("--no-index") || e.gitDiffsFiles(named)
+	e.recursive = e.recursive || apart
 	for _, a := range e.scan.Args {
 		if e.scan.Path[0] == "log" && a.Kind == ArgOption && slices.Contains(a.Option.Names, "-L") {
 			named = append(named, a.Value) // -L 1,3:FILE
@@ -204,7 +205,25 @@ func (e *effector) gitShows() {
 			file.matched = !file.Known()
 			e.read(file, NeedNone, "operand of git "+e.scan.Path[0])
 		}
+		if apart && !r.Known() { // of the shell, which finds any file
+			e.read(r, NeedNone, "operand of git "+e.scan.Path[0])
+		}
 	}
+}
+
+// gitDiffsFiles reports whether git diff may compare files as with --no-index, which it also
+// does for two paths of which one lies outside the working tree.
+func (e *effector) gitDiffsFiles(operands []Word) bool {
+	if sub := e.scan.Path[0]; sub != "diff" && sub != "difftool" || len(operands) < 2 {
+		return false
+	}
+	return slices.ContainsFunc(operands, func(w Word) bool {
+		if relative(&w) {
+			return w.Text == ".." || strings.HasPrefix(w.Text, "../") || strings.Contains(w.Text, "/../") || strings.HasSuffix(w.Text, "/..")
+		}
+		inside := func(dir Word) bool { return dir.Known() && dir.Text != "/" && strings.HasPrefix(w.Text, dir.Text+"/") }
+		return w.onlyGlobs() && !slices.ContainsFunc(e.dirs, inside)
+	})
 }
 
 // gitPrints reports whether a subcommand prints the contents of what its operands
