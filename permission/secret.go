@@ -78,7 +78,7 @@ func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 		return nil
 	}
 	names := slices.DeleteFunc(slices.Clone(risk.SearchedPaths()), func(name string) bool { return !a.does.Walk().Names(name) })
-	names = append(names, a.does.Walk().Ending(keyEndings())...)
+	names = append(names, e.keysBelow(a)...)
 	if len(names) > 1 && !e.searched(a, "{"+strings.Join(names, ",")+"}") {
 		return nil
 	}
@@ -88,6 +88,23 @@ func (e *evaluation) secretsBelow(a *act) []patterns.Named {
 		}
 	}
 	return nil
+}
+
+// keysBelow returns patterns for the names of files with keys that a search through a
+// directory shows. Any extension of such files counts where all that is shown are the files
+// of one directory, as for a wildcard there, or is printed whole.
+func (e *evaluation) keysBelow(a *act) []string {
+	walk := a.does.Walk()
+	names := walk.Ending(keyEndings())
+	if walk.Depth != 1 && !(a.parent >= 0 && printsTree(e.acts[a.parent].does)) {
+		return names
+	}
+	for _, end := range keyEndings() {
+		if walk.Ends(end) {
+			names = append(names, "*"+end)
+		}
+	}
+	return names
 }
 
 // keyEndings returns the ends of the names of files with keys.
@@ -140,11 +157,11 @@ func (e *evaluation) secretRule(pattern string) *patterns.Rule {
 // secretsMeant returns what a command shows of the files that the wildcards in a path mean:
 // of those that are there. A program's own pattern is read with the directory.
 func (e *evaluation) secretsMeant(a *act) []patterns.Named {
-	if a.parent < 0 || a.does.Found || a.does.ByPattern {
+	if a.parent < 0 && !a.does.Redirect || a.does.ByPattern {
 		return nil
 	}
 	for _, form := range a.sub.Path.Forms() {
-		if !meansSecrets(form, a.does.Recursive) {
+		if !meansSecrets(form, a.does.Recursive, a.does.Found) {
 			continue
 		}
 		files, all := e.filesOf(form)
@@ -155,7 +172,7 @@ func (e *evaluation) secretsMeant(a *act) []patterns.Named {
 		for _, file := range files {
 			if dir, isDir := strings.CutSuffix(file, "/"); isDir {
 				dirs = append(dirs, dir)
-			} else if found := e.appendSecrets(nil, shell.Word{Text: file}); len(found) > 0 {
+			} else if found := e.appendSecrets(nil, shell.Word{Text: file}); len(found) > 0 && (!a.does.Found || a.does.Walk().Names(path.Base(file))) {
 				return found
 			}
 		}
@@ -197,14 +214,14 @@ func (e *evaluation) secretsIn(a *act, dirs []string) []patterns.Named {
 
 // meansSecrets reports whether wildcards of the shell may mean a file with secrets, or a
 // directory that is searched: most end in an extension that no such file has.
-func meansSecrets(form shell.Word, recursive bool) bool {
-	if slices.ContainsFunc(form.Holes, func(h shell.Hole) bool { return h.Kind != shell.Glob }) {
+func meansSecrets(form shell.Word, recursive, found bool) bool {
+	if slices.ContainsFunc(form.Holes, func(h shell.Hole) bool { return h.Kind != shell.Glob && h.Kind != shell.Pattern }) {
 		return false
 	}
 	tail := form.Text[form.Holes[len(form.Holes)-1].At:]
 	_, ends := risk.SensitiveParts()
 	ext := path.Ext(tail)
-	return ext == "" || recursive && strings.HasSuffix(tail, "/") || slices.Contains(ends, strings.ToLower(ext))
+	return ext == "" || found || recursive && strings.HasSuffix(tail, "/") || slices.Contains(ends, strings.ToLower(ext))
 }
 
 // searches reports whether the tool that searches reads a, or a command that does, or that
@@ -237,7 +254,16 @@ func searches(does *shell.Action) bool {
 	if p == nil || slices.ContainsFunc(does.Words, func(w shell.Word) bool { return w.Text == "--files" }) {
 		return false
 	}
-	return p.Operands == program.PatternReads || p.Operands == program.PatternTree || p.Special == "git"
+	return p.Operands == program.PatternReads || p.Operands == program.PatternTree || p.Special == "git" || printsTree(does)
+}
+
+// printsTree reports whether a command prints every file below a directory: rclone cat.
+func printsTree(does *shell.Action) bool {
+	if does.Program == nil {
+		return false
+	}
+	by := shell.ScanWords(does.Program, does.Words).Prog
+	return by != nil && by.Operands == program.ReadsTree
 }
 
 // telling returns the part of the last name of a path that tells that the file, or one of

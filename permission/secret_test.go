@@ -77,6 +77,32 @@ func TestWalksFindSecrets(t *testing.T) {
 	}
 }
 
+// TestWalksOfNames checks the same for what a command names in a way of its own: directories
+// that it prints whole, the files of redirections, starting points with wildcards, words
+// around a name that another command prints, arguments of find that look like tests, and
+// wildcards that mean hidden names.
+func TestWalksOfNames(t *testing.T) {
+	fs := stored{files: []string{"/id_rsa", "/keys/server.pem", "/sub/.env", "/.env", "/src/a.go", "/a.go", "/main.go"}}
+	for line, want := range map[string]Behavior{
+		"rclone cat .": Ask, "rclone cat ./": Ask, "rclone cat $PWD": Ask, "rclone cat keys": Ask, "rclone cat src": Allow, "rclone cat a.go": Allow,
+		"cat < i*": Ask, "cat < *a": Ask, "cat < k*/*": Ask, "x=$(<i*); echo $x": Ask, "exec 3<i*; cat <&3": Ask, "mapfile -t a < i*": Ask, "for f in i*; do cat < $f; done": Ask, "while read l; do echo $l; done < i*": Ask,
+		"cat < s*/*.go": Allow, "cat < a*": Allow, "while read l; do echo $l; done < m*": Allow, "for f in *.go; do cat < $f; done": Allow,
+		"find i* -type f -exec cat {} +": Ask, "find s* -type f -exec cat {} +": Ask, "ls -d i* | xargs cat": Ask, "ls -A s* | xargs cat": Ask, "fd -uu . s* | xargs cat": Ask, "find i* | grep -v /id | xargs cat": Ask,
+		"find a* -type f -exec cat {} +": Allow, "find i* s* -name '*.go' -exec cat {} +": Allow, "find i* ! -name 'id*' -exec cat {} +": Allow, "ls -d a*.go | xargs cat": Allow, "find i* -type f": Allow, "fd . s* -e go | xargs cat": Allow, "find . -name 'i*.go' -exec cat {} +": Allow,
+		"for d in $(ls); do cat $d/.env; done": Ask, "for d in $(find . -name sub); do cat $d/.env; done": Ask, "for d in $(find . -maxdepth 1 -name 'k*'); do cat $d/server.pem; done": Ask, "for f in $(ls keys); do cat keys/$f; done": Ask, "for d in $(ls -d */); do cat $d.aws/credentials; done": Ask,
+		"for d in $(ls); do cat $d/a.go; done": Allow, "for f in $(ls src); do cat src/$f; done": Allow, "for f in $(ls keys); do wc -l keys/$f; done": Allow, "for f in $(find . -name '*.go'); do cat ./$f; done": Allow, "for d in $(ls); do ls $d/keys; done": Allow, "for f in $(ls keys | grep '\\.go$'); do cat keys/$f; done": Allow,
+		"find . ! -name -name -type f -exec cat {} +": Ask, "find . ! -path -name ! -path a.go -type f -exec cat {} +": Ask, "find . ! -regex ! -path -type f -exec cat {} +": Ask, "find . ! -newer -name -name '*.go' -exec cat {} +": Allow, "find . -newermt 2026-01-01 -name '*.go' -exec cat {} +": Allow,
+		"find sub/.. -maxdepth 1 -name '.e*' -exec cat {} + -maxdepth 3": Ask, "find src -name '*' -type f -exec cat {} + -maxdepth 1": Allow,
+		"grep -r --exclude-from=main.go --include='*.go' '' .": Ask, "grep -r --include='*.go' --exclude-dir=node_modules x .": Allow,
+		"shopt -s dotglob; cat *v": Ask, "shopt -s dotglob; cat *": Ask, "bash -O dotglob -c 'cat *v'": Ask, "cat *v": Allow, "shopt -s nocaseglob; cat ID*": Ask, "cat ID*": Allow, "x=dot; shopt -s ${x}glob; cat *v": Ask, "shopt -s dotglob; cat *.go": Allow, "shopt -s nocaseglob; cat *.GO": Allow, "shopt -s nullglob; cat *.go": Allow, "for i in 1 2; do cat *v; shopt -s dotglob; done": Ask,
+		"git diff /dev/null i*": Ask, "git diff -p /etc/hostname i*": Ask, "git diff ../x i*": Ask, "git diff a* m*": Allow, "git diff HEAD -- src/*": Allow, "git diff /dev/null a*": Allow,
+	} {
+		if d := decideSecret(t, spec{risk: true, unlisted: UnlistedRisk}, line, fs); d.Behavior != want {
+			t.Errorf("%s: %s, want %v", line, outcome(d), want)
+		}
+	}
+}
+
 // TestHostForms checks every form in which a word names a host, with every kind of
 // program that asks one.
 func TestHostForms(t *testing.T) {

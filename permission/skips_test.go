@@ -101,7 +101,7 @@ func (h stored) Files(name shell.Word) (found []string, all bool) {
 		for at := len(workspace) + 1; at < len(way); at++ {
 			matched, _ := path.Match(name.Filled("*"), way[:at])
 			first := name.Holes[0].At
-			if way[at] != '/' || !matched || name.Text[first-1] == '/' && way[first] == '.' {
+			if way[at] != '/' || !matched || name.Text[first-1] == '/' && way[first] == '.' && name.Holes[0].Kind != shell.Pattern {
 				continue
 			}
 			found = append(found, strings.TrimSuffix(way[:at+1], "/"))

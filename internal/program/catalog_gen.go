@@ -35680,7 +35680,7 @@ var options1519 = []Option{
 }
 
 var subs1520 = []Program{
-	{Name: "cat", Style: Exact, Operands: Reads, Path: names{"cat"}, Options: options1519, Inherit: true},
+	{Name: "cat", Style: Exact, Operands: ReadsTree, Path: names{"cat"}, Options: options1519, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},

@@ -76,14 +76,8 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	}
 	places, recursive, noFollow := beneath(e.dirs, p), e.recursive, e.noFollow && !slashed(&p)
 	if p.under != nil && (!p.printed || kind == Read && need == NeedNone) {
-		places, recursive = nil, true
-		for _, u := range p.under {
-			for _, at := range beneath(e.dirs, u) {
-				at.walk = e.walkOfNames(u.walk)
-				places = append(places, at)
-			}
-			noFollow = noFollow || u.files
-		}
+		places, recursive = e.foundPlaces(&p), true
+		noFollow = noFollow || slices.ContainsFunc(p.under, func(u Word) bool { return u.files })
 	} else if kind == Read && (recursive || !p.Known()) {
 		e.w.walked(places, e.walkOfSearch())
 	}
@@ -102,6 +96,32 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
+}
+
+// foundPlaces returns the places of a word with a name that another command prints: those of
+// the names, with what of the files there is named, and what stands behind the name in the
+// word (NAME/.env), which is a name as any other.
+func (e *effector) foundPlaces(p *Word) []Word {
+	before, behind := p.Text[:p.Holes[0].At], strings.Trim(p.Text[p.Holes[0].At:], "/")
+	var places []Word
+	for _, u := range p.under {
+		walks := []uint16{e.walkOfNames(u.walk)}
+		switch {
+		case behind != "":
+			walks[0] = e.w.numbered(walkBehind(behind))
+		case strings.Trim(before, "./") != "" && !e.recursive: // the files of one directory, or below it
+			walks = []uint16{e.walkOfNames(0), e.walkOfNames(e.w.numbered(e.w.walk(u.walk).flat()))}
+		}
+		for _, at := range beneath(e.dirs, u) {
+			for _, at.walk = range walks {
+				places = append(places, at)
+			}
+			if behind != "" {
+				places = append(places, joinPath(at, Word{Text: behind, matched: true}))
+			}
+		}
+	}
+	return places
 }
 
 // skipsHidden reports whether the program skips hidden files when it reads a

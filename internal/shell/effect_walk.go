@@ -22,7 +22,7 @@ func (e *effector) walkOfSearch() Walk {
 		case a.Kind == ArgUnsure || a.Kind == ArgUnlisted:
 			return Walk{}
 		case a.Kind != ArgOption:
-		case a.Option.Names[0] == "--exclude" && names == nil:
+		case (a.Option.Names[0] == "--exclude" || a.Option.Names[0] == "--exclude-from") && names == nil:
 			return Walk{} // grep then reads all that no pattern means
 		case a.Option.Names[0] == "-t":
 			typed = typed && a.Value.Known() && codeTypes.has(a.Value.Text)
@@ -67,4 +67,12 @@ func (e *effector) walkOfNames(number uint16) uint16 {
 		return e.w.numbered(Walk{Kept: e.w.walk(number).Kept})
 	}
 	return number
+}
+
+// walkBehind returns the walk of the files with a known path behind an unknown name.
+func walkBehind(behind string) (walk Walk) {
+	if name := behind[strings.LastIndexByte(behind, '/')+1:]; !strings.ContainsAny(name, `*?[\`) {
+		walk.restrict([]string{name})
+	}
+	return walk
 }

@@ -119,7 +119,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 		return nil
 	}
 	if words[0].Text == "find" {
-		return w.namesOfFind(words)
+		return w.namesOfFind(prog, words)
 	}
 	n, ok := sortNames(ScanWords(prog, words), words)
 	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
@@ -201,7 +201,7 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 
 // namesOfFind returns the places of the names printed by find, unless it is told what
 // to print or runs something.
-func (w *walker) namesOfFind(words []Word) []Word {
+func (w *walker) namesOfFind(prog *program.Program, words []Word) []Word {
 	start := findStart(words)
 	for i := range words {
 		for _, p := range []string{"-exec", "-ok", "-printf", "-ls", "-f", "-files0-from"} {
@@ -210,7 +210,7 @@ func (w *walker) namesOfFind(words []Word) []Word {
 			}
 		}
 	}
-	return start.names(words, w.numbered(walkOfFind(words[start.end:])))
+	return start.names(words, w.numbered(walkOfFind(prog, start, words)), w.numbered(stoodFor))
 }
 
 // namesOfLs returns the places of the names printed by ls. For a directory ls prints

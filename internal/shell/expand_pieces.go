@@ -318,7 +318,10 @@ func (w *Word) settle() {
 	case before == "" || before == "./":
 		w.under = under
 	case strings.HasSuffix(before, "/") && !slices.ContainsFunc(under, climbs):
-		w.under = []Word{{Text: before}}
+		w.under = []Word{{Text: before, walk: under[0].walk}}
+		if slices.ContainsFunc(under, func(u Word) bool { return u.walk != under[0].walk }) {
+			w.under[0].walk = 0
+		}
 	}
 }
 

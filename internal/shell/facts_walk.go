@@ -16,6 +16,9 @@ type Walk struct {
 	slashed bool   // each path is printed with a slash before the last name
 }
 
+// stoodFor is the walk of a name below a starting point: the walk from there stands for it.
+var stoodFor = Walk{Kept: true}
+
 // Walk tells which files below its path a recursive Read shows, as far as patterns or the
 // program that names them tell.
 func (a *Action) Walk() Walk {
@@ -25,12 +28,34 @@ func (a *Action) Walk() Walk {
 	return a.walk[0]
 }
 
+// flat returns the walk for the files of another directory that have the same names.
+func (w Walk) flat() Walk {
+	w.Depth, w.Kept = 1, false
+	return w
+}
+
 // Only reports whether patterns for names tell which files are named.
 func (w Walk) Only() bool { return w.only != "" }
 
 // Names reports whether the file with a last name may be among those that are named.
 func (w Walk) Names(name string) bool {
 	return (w.only == "" || hasName(w.only, name, true)) && !hasName(w.leaves, name, false)
+}
+
+// Ends reports whether a name with an extension may be among those that are named.
+func (w Walk) Ends(ext string) bool {
+	for pattern := range strings.SplitSeq(strings.TrimSuffix(w.leaves, "/"), "/") {
+		if end, any := strings.CutPrefix(pattern, "*"); any && !strings.ContainsAny(end, `*?[\`) && strings.HasSuffix(ext, end) {
+			return false
+		}
+	}
+	for pattern := range strings.SplitSeq(strings.TrimSuffix(w.only, "/"), "/") {
+		end := strings.ToLower(pattern[strings.LastIndexAny(pattern, `*?]\`)+1:])
+		if strings.HasSuffix(end, ext) || end != pattern && strings.HasSuffix(ext, end) {
+			return true
+		}
+	}
+	return w.only == ""
 }
 
 // Ending returns the names with one of some extensions that patterns for any extension mean:

@@ -12,7 +12,7 @@ import (
 func (e *effector) find() {
 	e.done = true
 	start := findStart(e.words)
-	walk := e.w.numbered(walkOfFind(e.words[start.end:]))
+	walk := e.w.numbered(walkOfFind(e.prog, start, e.words))
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		if t.MayBeOption() && i >= start.end {
@@ -117,7 +117,7 @@ func (e *effector) findExec(i int, start findPaths, walk uint16) int {
 		end++
 	}
 	var under []Word
-	for _, p := range start.names(e.words, walk) {
+	for _, p := range start.names(e.words, walk, e.w.numbered(stoodFor)) {
 		for _, at := range beneath(e.dirs, p) {
 			at.files, at.walk = p.files, p.walk
 			under = append(under, at)

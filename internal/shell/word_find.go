@@ -58,8 +58,9 @@ func findStart(words []Word) findPaths {
 }
 
 // names returns the places at or below which the names lie that find prints: its
-// starting points and, for a name that it searches for, that name below them.
-func (f findPaths) names(words []Word, walk uint16) []Word {
+// starting points, with the number of their walk, and, for a name that it searches for, that
+// name below them, for whose wildcards the walk stands.
+func (f findPaths) names(words []Word, walk, stood uint16) []Word {
 	places := slices.Clone(f.paths)
 	for i := f.end; i+1 < len(words); i++ {
 		negated := words[i-1].Text == "!" || words[i-1].Text == "-not"
@@ -72,6 +73,9 @@ func (f findPaths) names(words []Word, walk uint16) []Word {
 	files := f.regular(words)
 	for i := range places {
 		places[i].files, places[i].walk = files, walk
+		if i >= len(f.paths) && len(places[i].Holes) > 0 {
+			places[i].walk = stood
+		}
 	}
 	return places
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/program"
 )
 
 // maxLast is the number of patterns for names that a walk has at most: more name any file. The
@@ -108,37 +110,38 @@ func plainClass(text string) bool {
 
 // walkOfFind returns what of the files below its starting points find names: by -name and
 // the like in every alternative, and without what is left out in all of them.
-func walkOfFind(words []Word) Walk {
-	tests := findTests(words)
-	walk := Walk{slashed: true}
-	only, choices, pruned, acted := true, slices.ContainsFunc(tests, isOr), true, false
+func walkOfFind(prog *program.Program, start findPaths, words []Word) Walk {
+	tests, ok := findTests(prog, words[start.end:])
+	if !ok {
+		return Walk{}
+	}
+	walk := Walk{Depth: depthOfFind(tests), slashed: !slices.ContainsFunc(start.paths, func(p Word) bool { return !p.Known() })}
+	only, choices, pruned, acted := true, slices.ContainsFunc(tests, findTest.or), true, false
 	last := len(tests) - 1 // action
-	for last > 0 && !acts(tests[last]) {
+	for last > 0 && !tests[last].acts() {
 		last--
 	}
 	var names, own []string // of the alternatives before, and of this one
 	for i, t := range tests {
-		negated := i > 0 && isNot(tests[i-1])
+		negated := i > 0 && tests[i-1].not()
 		switch {
-		case isOr(t):
+		case t.or():
 			only, pruned = only && own != nil, pruned && own != nil && len(own) == 0
 			names, own, acted = append(names, own...), nil, false
 		case acted: // on all that passed the tests before
-		case acts(t):
+		case t.acts():
 			acted = true
 			only = only && own != nil
-		case negated && (t.Text == "(" || isNot(t)):
-			return Walk{Depth: walk.Depth, slashed: true}
-		case i+1 == len(tests):
-		case t.Text == "-maxdepth" && tests[i+1].Known():
-			walk.Depth = maxDepth(tests[i+1].Text)
+		case negated && (t.text == "(" || t.not()):
+			return Walk{Depth: walk.Depth, slashed: walk.slashed}
+		case !t.valued:
 		case negated && !choices:
-			walk.leave(leftByFind(t.Text, tests[i+1]))
-		case pruned && i+4 <= last && prunes(tests, i):
-			walk.leave(leftByFind(t.Text, tests[i+1]))
+			walk.leave(leftByFind(t.text, t.value))
+		case pruned && i+3 <= last && prunes(tests, i):
+			walk.leave(leftByFind(t.text, t.value))
 			own = []string{} // it names nothing
 		case !negated && own == nil:
-			own = namesOfFindTest(t.Text, tests[i+1])
+			own = namesOfFindTest(t.text, t.value)
 		}
 	}
 	if only && own != nil {
@@ -147,35 +150,89 @@ func walkOfFind(words []Word) Walk {
 	return walk
 }
 
-// findTests returns the words of the expression of find without the commands that it runs.
-func findTests(words []Word) []Word {
-	var tests []Word
+// findTest is a test, an action, an option or an operator of find, with its value.
+type findTest struct {
+	text   string
+	value  Word
+	valued bool
+}
+
+// findTests returns the expression of find without the commands that it runs. It is not ok
+// if a word may be something else: an argument that looks like a test is none.
+func findTests(prog *program.Program, words []Word) (tests []findTest, ok bool) {
 	for i := 0; i < len(words); i++ {
-		tests = append(tests, words[i])
-		switch words[i].Text {
+		t := findTest{text: words[i].Text}
+		values, listed := findValues(prog, t.text)
+		if !listed || !words[i].Known() || i+values >= len(words) {
+			return nil, false
+		}
+		if values > 0 {
+			t.value, t.valued = words[i+1], true
+			i += values
+		}
+		tests = append(tests, t)
+		switch t.text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			for i+1 < len(words) && words[i].Text != ";" && !(words[i].Text == "+" && words[i-1].Text == "{}") {
 				i++
 			}
 		}
 	}
-	return tests
+	return tests, true
 }
 
-// isOr reports whether a word of find separates alternatives.
-func isOr(w Word) bool { return w.Text == "-o" || w.Text == "-or" || w.Text == "," }
+// findValues returns the number of words that belong to a word of find, and whether the
+// catalogue lists that.
+func findValues(prog *program.Program, text string) (n int, listed bool) {
+	switch text {
+	case "(", ")", "!", ",":
+		return 0, true
+	}
+	for i := range prog.Options {
+		if o := &prog.Options[i]; slices.Contains(o.Names, text) {
+			switch o.Value {
+			case program.NoValue:
+				return 0, true
+			case program.Required:
+				return 1, true
+			case program.Pair:
+				return 2, true
+			}
+			return 0, false
+		}
+	}
+	return 0, false
+}
 
-func isNot(w Word) bool { return w.Text == "!" || w.Text == "-not" }
+// or reports whether it separates alternatives.
+func (t findTest) or() bool { return t.text == "-o" || t.text == "-or" || t.text == "," }
+
+func (t findTest) not() bool { return t.text == "!" || t.text == "-not" }
+
+// acts reports whether it prints names or runs a command on them.
+func (t findTest) acts() bool {
+	return strings.HasPrefix(t.text, "-print") || t.text == "-exec" || t.text == "-execdir" || t.text == "-ok" || t.text == "-okdir"
+}
 
 // prunes reports whether an alternative of find is one test that prunes what it is for. What
 // is named is then what another one acts on.
-func prunes(tests []Word, at int) bool {
-	return (at == 0 || isOr(tests[at-1])) && tests[at+2].Text == "-prune" && isOr(tests[at+3])
+func prunes(tests []findTest, at int) bool {
+	return (at == 0 || tests[at-1].or()) && tests[at+1].text == "-prune" && tests[at+2].or()
 }
 
-// acts reports whether a word of find prints names or runs a command on them.
-func acts(w Word) bool {
-	return strings.HasPrefix(w.Text, "-print") || w.Text == "-exec" || w.Text == "-execdir" || w.Text == "-ok" || w.Text == "-okdir"
+// depthOfFind returns the number of levels that find searches, 0 for any. The last option
+// counts, for the whole expression.
+func depthOfFind(tests []findTest) int {
+	depth := 0
+	for _, t := range tests {
+		if t.text == "-maxdepth" {
+			depth = 0
+			if t.value.Known() {
+				depth = maxDepth(t.value.Text)
+			}
+		}
+	}
+	return depth
 }
 
 // namesOfFindTest returns patterns for the last names that a test of find is for, nil if
