@@ -36,13 +36,19 @@ func TestUnkept(t *testing.T) {
 		// what sed may leave empty, and what it edits
 		{Ask, "sed -i d data/app.db | sed -i '1,$d' data/app.db | sed -i -n p data/app.db | sed -n -i 5p notes | sed -i q notes | sed -i 's/.*//' notes | sed -i '/./d' notes | sed -i '/x*/d' notes | sed -i '/a/!d' notes | sed -i -e s/a/b/ -e d notes | sed -i '/a/{d}' notes | sed -i g notes | sed -i 'c x' notes"},
 		{Ask, "sed -i d data/*.db | for f in data/app.db; do sed -i d $f; done | find data -type f -exec sed -i d {} + | find data -name '*.db' -exec sed -i '1,$d' {} + | bash -c 'sed -i d notes'"},
+		{Ask, `sed -i '#n' notes | sed -i 1Q notes | sed -i /d/Q notes | sed -i 5q notes | sed -i 's/[a-z]//g' notes | sed -i 's/\S//g' notes | sed -i 's/[ -~]//g' notes | sed -i 's/\w*//' notes | sed -i 's/\(x\)*.*//' notes | sed -i -E '/(x)*/d' notes | sed -i -E 's/(x)?.*//' notes | sed -i -E 's/(x){0}.*//' notes | sed -i 's/x\{0,\}.*//' notes`},
+		{Ask, `sed -i 's/ .*//' notes | sed -i 's/a.*//' notes | sed -i 'y/ab/  /' notes | sed -i -z 1d notes | sed -zi 's/a.*/b/' notes | sed -i ':a;N;$!ba;1d' notes | sed -i -e '1{' -e N -e '}' notes | sed -i '/a/,/b/d' notes | sed -i 's/\(a(\)*.*//' notes | sed -i 's/e\(.*\)/\1/' notes | sed -i -E 's/(a|).*//' notes | sed -i 's//x/' notes | sed -i 's/[0-9]*//g' notes`},
+		{Allow, `sed -i 's/ *$//' notes | sed -i 's/^/  /' notes | sed -i 's/\r$//' notes | sed -i 's/[ \t]*$//' notes | sed -i 's/[0-9]\+/N/' notes | sed -i 's/^#//' notes | sed -i 's/foo.*/bar/' notes | sed -i '10,20s/foo/bar/' notes | sed -i 's/\(foo\)bar/\1baz/' notes | sed -i -E 's/(foo|bar)=.*/x/' notes | sed -i '/foo/{s/a/b/}' notes | sed -i 's/foo(\(.*\))/bar(\1)/' notes | sed -i 's/TODO//' notes | sed -i 's/;*$//' notes | sed -i '$a x' notes`},
 		{Allow, "sed -i 3d notes | sed -i '$d' notes | sed -i '/foo/d' notes | sed -i '/^FOO=.*/d' notes | sed -i 's/[0-9]/x/g' notes | sed -i.bak s/a/b/ notes | sed -i 'y/a/b/' notes | sed -i '2i x' notes | sed -i '/a/s/.*//' notes | sed -i d src/a.go | sed -n 5p notes"},
 		// options under a rule for the program, and what the program made itself
 		{Ask, "go build -o notes . | go build -o=notes . | go test -coverprofile=notes | go test -coverprofile notes | pytest --junitxml=notes | pytest --cov-report xml:notes | python -m pytest --junitxml notes | pytest --junitxml=data/*.db | curl -so data/app.db localhost:80 | bash -c 'go build -o notes .'"},
+		{Ask, "go build -debug-trace=notes . | go vet -debug-actiongraph=notes | go test -outputdir=data -coverprofile=app.db | go test -outputdir data -cpuprofile app.db | git mv -f src/a.go notes | git mv --force src/app.db data | pytest --debug notes | mypy --timing-stats notes src | mypy --line-checking-stats=notes src"},
+		{Ask, "tsc --outfile notes | tsc -outFile notes | tsc --OutFile notes | tsc --out notes | tsc --tsbuildinfofile notes | tsc -generateCpuProfile notes | jest --json --output-file notes | jest --outputFile=notes"},
+		{Allow, "tsc --noEmit | tsc -p tsconfig.json --outDir dist | jest --coverage | jest --json --output-file=junit.xml | pytest --debug -x | pytest -x --lf | mypy src | git mv -f src/a.go src/b.go | git mv src/a.go src/b.go | go test -outputdir=out -coverprofile=coverage.txt"},
 		{Allow, "yapf -i notes | gen > src/a.go | go build -o tool . | go build -o new . | go build -o src/a.go . | go build -o dist/x.js . | go test -coverprofile=coverage.txt | pytest --junitxml=junit.xml | go build . | go fmt"},
 	} {
 		for line := range strings.SplitSeq(tt.lines, " | ") {
-			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(yapf:*); Bash(gen); Bash(pytest:*); Bash(python -m pytest:*); Bash(curl:*)", unlisted: byMode, risk: true, env: files}
+			s := spec{mode: "acceptEdits", allow: "Bash(go:*); Bash(yapf:*); Bash(gen); Bash(pytest:*); Bash(python -m pytest:*); Bash(curl:*); Bash(git mv:*); Bash(mypy:*); Bash(tsc:*); Bash(jest:*)", unlisted: byMode, risk: true, env: files}
 			d := s.decideOn(t, using("Bash", line))
 			if d.Behavior != tt.want {
 				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)
@@ -64,11 +70,13 @@ func TestClears(t *testing.T) {
 		{Ask, "pytest --basetemp=src | pytest -q --basetemp src tests | python -m pytest --basetemp=./src | pytest --basetemp=. | D=src; pytest --basetemp=$D"},
 		{Ask, "vite build --outDir src --emptyOutDir | vite build --outDir=src | tsup src/a.ts --clean --out-dir src | vitest run --coverage --coverage.reportsDirectory=src | playwright test --output=src"},
 		{Ask, "deno test --clean --coverage=src | python -m venv src --clear | python3 -m venv --clear src | virtualenv --clear src | uv venv --clear src | bash -c 'pytest --basetemp=src'"},
+		{Ask, "jest --clearCache --cacheDirectory=src | jest --clear-cache --cache-directory src"},
+		{Allow, "jest --clearCache | jest --clearCache --cacheDirectory=dist/c | jest --cacheDirectory=src"},
 		{Allow, "pytest --basetemp=new | pytest --basetemp=tmp | pytest --basetemp=dist/t | python -m venv src2 --clear | python -m venv .venv --clear | python -m venv venv --clear | uv venv --clear .venv"},
 		{Allow, "vite build | vite build --outDir dist --emptyOutDir | vite build --outDir packages/a/dist | deno test --clean --coverage=coverage | deno test --coverage=src | tsup src/a.ts --out-dir src"},
 	} {
 		for line := range strings.SplitSeq(tt.lines, " | ") {
-			s := spec{mode: "acceptEdits", allow: "Bash(pytest:*); Bash(python:*); Bash(python3:*); Bash(vite:*); Bash(tsup:*); Bash(vitest:*); Bash(playwright:*); Bash(deno test:*); Bash(virtualenv:*); Bash(uv venv:*)", unlisted: byMode, risk: true, env: files}
+			s := spec{mode: "acceptEdits", allow: "Bash(pytest:*); Bash(python:*); Bash(python3:*); Bash(vite:*); Bash(tsup:*); Bash(jest:*); Bash(vitest:*); Bash(playwright:*); Bash(deno test:*); Bash(virtualenv:*); Bash(uv venv:*)", unlisted: byMode, risk: true, env: files}
 			d := s.decideOn(t, using("Bash", line))
 			if d.Behavior != tt.want {
 				t.Errorf("%s: %v %s", line, d.Behavior, d.Reason)

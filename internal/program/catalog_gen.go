@@ -2475,2218 +2475,2220 @@ func find(name string) *Program {
 		return &programs[1232]
 	case "man":
 		return &programs[1233]
-	case "mapfile":
+	case "manage.py":
 		return &programs[1234]
-	case "readarray":
+	case "mapfile":
 		return &programs[1235]
-	case "mariadb-dump":
+	case "readarray":
 		return &programs[1236]
-	case "mariadb-admin":
+	case "mariadb-dump":
 		return &programs[1237]
-	case "mysqlcheck":
+	case "mariadb-admin":
 		return &programs[1238]
-	case "mariadb-check":
+	case "mysqlcheck":
 		return &programs[1239]
-	case "mariadb-show":
+	case "mariadb-check":
 		return &programs[1240]
-	case "mysqlpump":
+	case "mariadb-show":
 		return &programs[1241]
-	case "mysqlslap":
+	case "mysqlpump":
 		return &programs[1242]
-	case "mysqlbinlog":
+	case "mysqlslap":
 		return &programs[1243]
-	case "mysqld":
+	case "mysqlbinlog":
 		return &programs[1244]
-	case "mariadbd":
+	case "mysqld":
 		return &programs[1245]
-	case "markdownlint":
+	case "mariadbd":
 		return &programs[1246]
-	case "mc":
+	case "markdownlint":
 		return &programs[1247]
-	case "mcookie":
+	case "mc":
 		return &programs[1248]
-	case "md5":
+	case "mcookie":
 		return &programs[1249]
-	case "mdadm":
+	case "md5":
 		return &programs[1250]
-	case "mdfind":
+	case "mdadm":
 		return &programs[1251]
-	case "mediainfo":
+	case "mdfind":
 		return &programs[1252]
-	case "meson":
+	case "mediainfo":
 		return &programs[1253]
-	case "microk8s.kubectl":
+	case "meson":
 		return &programs[1254]
-	case "micromamba":
+	case "microk8s.kubectl":
 		return &programs[1255]
-	case "minikube":
+	case "micromamba":
 		return &programs[1256]
-	case "mise":
+	case "minikube":
 		return &programs[1257]
-	case "rtx":
+	case "mise":
 		return &programs[1258]
-	case "mix":
+	case "rtx":
 		return &programs[1259]
-	case "mkdir":
+	case "mix":
 		return &programs[1260]
-	case "mke2fs":
+	case "mkdir":
 		return &programs[1261]
-	case "mkfs.ext2":
+	case "mke2fs":
 		return &programs[1262]
-	case "mkfs.ext3":
+	case "mkfs.ext2":
 		return &programs[1263]
-	case "mkfs.ext4":
+	case "mkfs.ext3":
 		return &programs[1264]
-	case "mkfifo":
+	case "mkfs.ext4":
 		return &programs[1265]
-	case "mknod":
+	case "mkfifo":
 		return &programs[1266]
-	case "mkswap":
+	case "mknod":
 		return &programs[1267]
-	case "cfdisk":
+	case "mkswap":
 		return &programs[1268]
-	case "mkfs":
+	case "cfdisk":
 		return &programs[1269]
-	case "mkfs.xfs":
+	case "mkfs":
 		return &programs[1270]
-	case "mkfs.btrfs":
+	case "mkfs.xfs":
 		return &programs[1271]
-	case "mkfs.vfat":
+	case "mkfs.btrfs":
 		return &programs[1272]
-	case "mkfs.fat":
+	case "mkfs.vfat":
 		return &programs[1273]
-	case "mkfs.ntfs":
+	case "mkfs.fat":
 		return &programs[1274]
-	case "blkdiscard":
+	case "mkfs.ntfs":
 		return &programs[1275]
-	case "ddrescue":
+	case "blkdiscard":
 		return &programs[1276]
-	case "mktemp":
+	case "ddrescue":
 		return &programs[1277]
-	case "mocha":
+	case "mktemp":
 		return &programs[1278]
-	case "mockgen":
+	case "mocha":
 		return &programs[1279]
-	case "mongo":
+	case "mockgen":
 		return &programs[1280]
-	case "mongodump":
+	case "mongo":
 		return &programs[1281]
-	case "mongoexport":
+	case "mongodump":
 		return &programs[1282]
-	case "mongoimport":
+	case "mongoexport":
 		return &programs[1283]
-	case "clickhouse":
+	case "mongoimport":
 		return &programs[1284]
-	case "boundary":
+	case "clickhouse":
 		return &programs[1285]
-	case "waypoint":
+	case "boundary":
 		return &programs[1286]
-	case "memcached":
+	case "waypoint":
 		return &programs[1287]
-	case "redis-server":
+	case "memcached":
 		return &programs[1288]
-	case "cockroach":
+	case "redis-server":
 		return &programs[1289]
-	case "surreal":
+	case "cockroach":
 		return &programs[1290]
-	case "neo4j":
+	case "surreal":
 		return &programs[1291]
-	case "cypher-shell":
+	case "neo4j":
 		return &programs[1292]
-	case "sqlplus":
+	case "cypher-shell":
 		return &programs[1293]
-	case "snowsql":
+	case "sqlplus":
 		return &programs[1294]
-	case "trino":
+	case "snowsql":
 		return &programs[1295]
-	case "presto":
+	case "trino":
 		return &programs[1296]
-	case "beeline":
+	case "presto":
 		return &programs[1297]
-	case "hive":
+	case "beeline":
 		return &programs[1298]
-	case "spark-submit":
+	case "hive":
 		return &programs[1299]
-	case "spark-shell":
+	case "spark-submit":
 		return &programs[1300]
-	case "pyspark":
+	case "spark-shell":
 		return &programs[1301]
-	case "hadoop":
+	case "pyspark":
 		return &programs[1302]
-	case "hdfs":
+	case "hadoop":
 		return &programs[1303]
-	case "kafka-topics":
+	case "hdfs":
 		return &programs[1304]
-	case "kafka-console-consumer":
+	case "kafka-topics":
 		return &programs[1305]
-	case "kafka-console-producer":
+	case "kafka-console-consumer":
 		return &programs[1306]
-	case "kcat":
+	case "kafka-console-producer":
 		return &programs[1307]
-	case "nats":
+	case "kcat":
 		return &programs[1308]
-	case "flyway":
+	case "nats":
 		return &programs[1309]
-	case "liquibase":
+	case "flyway":
 		return &programs[1310]
-	case "dbmate":
+	case "liquibase":
 		return &programs[1311]
-	case "migrate":
+	case "dbmate":
 		return &programs[1312]
-	case "goose-db":
+	case "migrate":
 		return &programs[1313]
-	case "atlas":
+	case "goose-db":
 		return &programs[1314]
-	case "sqitch":
+	case "atlas":
 		return &programs[1315]
-	case "hasura":
+	case "sqitch":
 		return &programs[1316]
-	case "neonctl":
+	case "hasura":
 		return &programs[1317]
-	case "turso":
+	case "neonctl":
 		return &programs[1318]
-	case "pscale":
+	case "turso":
 		return &programs[1319]
-	case "usql":
+	case "pscale":
 		return &programs[1320]
-	case "pgcli":
+	case "usql":
 		return &programs[1321]
-	case "mycli":
+	case "pgcli":
 		return &programs[1322]
-	case "mongorestore":
+	case "mycli":
 		return &programs[1323]
-	case "mongosh":
+	case "mongorestore":
 		return &programs[1324]
-	case "moon":
+	case "mongosh":
 		return &programs[1325]
-	case "more":
+	case "moon":
 		return &programs[1326]
-	case "mosh":
+	case "more":
 		return &programs[1327]
-	case "mount":
+	case "mosh":
 		return &programs[1328]
-	case "mtr":
+	case "mount":
 		return &programs[1329]
-	case "traceroute6":
+	case "mtr":
 		return &programs[1330]
-	case "multipass":
+	case "traceroute6":
 		return &programs[1331]
-	case "multipath":
+	case "multipass":
 		return &programs[1332]
-	case "multitail":
+	case "multipath":
 		return &programs[1333]
-	case "mutool":
+	case "multitail":
 		return &programs[1334]
-	case "mutt":
+	case "mutool":
 		return &programs[1335]
-	case "neomutt":
+	case "mutt":
 		return &programs[1336]
-	case "mv":
+	case "neomutt":
 		return &programs[1337]
-	case "mvn":
+	case "mv":
 		return &programs[1338]
-	case "mvnw":
+	case "mvn":
 		return &programs[1339]
-	case "mvnd":
+	case "mvnw":
 		return &programs[1340]
-	case "mypy":
+	case "mvnd":
 		return &programs[1341]
-	case "mysql":
+	case "mypy":
 		return &programs[1342]
-	case "mariadb":
+	case "mysql":
 		return &programs[1343]
-	case "mysqladmin":
+	case "mariadb":
 		return &programs[1344]
-	case "mysqldump":
+	case "mysqladmin":
 		return &programs[1345]
-	case "mysqlimport":
+	case "mysqldump":
 		return &programs[1346]
-	case "mariadb-import":
+	case "mysqlimport":
 		return &programs[1347]
-	case "mysqlshow":
+	case "mariadb-import":
 		return &programs[1348]
-	case "named-checkconf":
+	case "mysqlshow":
 		return &programs[1349]
-	case "nload":
+	case "named-checkconf":
 		return &programs[1350]
-	case "namei":
+	case "nload":
 		return &programs[1351]
-	case "nasm":
+	case "namei":
 		return &programs[1352]
-	case "yasm":
+	case "nasm":
 		return &programs[1353]
-	case "nawk":
+	case "yasm":
 		return &programs[1354]
-	case "original-awk":
+	case "nawk":
 		return &programs[1355]
-	case "goawk":
+	case "original-awk":
 		return &programs[1356]
-	case "nc":
+	case "goawk":
 		return &programs[1357]
-	case "netcat":
+	case "nc":
 		return &programs[1358]
-	case "ncat":
+	case "netcat":
 		return &programs[1359]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[1360]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[1361]
-	case "ncdu":
+	case "nc.traditional":
 		return &programs[1362]
-	case "gdu":
+	case "ncdu":
 		return &programs[1363]
-	case "dua":
+	case "gdu":
 		return &programs[1364]
-	case "nethogs":
+	case "dua":
 		return &programs[1365]
-	case "netplan":
+	case "nethogs":
 		return &programs[1366]
-	case "netstat":
+	case "netplan":
 		return &programs[1367]
-	case "networksetup":
+	case "netstat":
 		return &programs[1368]
-	case "newgrp":
+	case "networksetup":
 		return &programs[1369]
-	case "next":
+	case "newgrp":
 		return &programs[1370]
-	case "parcel":
+	case "next":
 		return &programs[1371]
-	case "snowpack":
+	case "parcel":
 		return &programs[1372]
-	case "wmr":
+	case "snowpack":
 		return &programs[1373]
-	case "metro":
+	case "wmr":
 		return &programs[1374]
-	case "turbopack":
+	case "metro":
 		return &programs[1375]
-	case "postcss":
+	case "turbopack":
 		return &programs[1376]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1377]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1378]
-	case "lessc":
+	case "sass":
 		return &programs[1379]
-	case "stylus":
+	case "lessc":
 		return &programs[1380]
-	case "pug":
+	case "stylus":
 		return &programs[1381]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1382]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1383]
-	case "cleancss":
+	case "terser":
 		return &programs[1384]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1385]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1386]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1387]
-	case "nuxt":
+	case "svelte-check":
 		return &programs[1388]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1389]
-	case "astro":
+	case "nuxi":
 		return &programs[1390]
-	case "remix":
+	case "astro":
 		return &programs[1391]
-	case "gatsby":
+	case "remix":
 		return &programs[1392]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1393]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1394]
-	case "craco":
+	case "react-scripts":
 		return &programs[1395]
-	case "ng":
+	case "craco":
 		return &programs[1396]
-	case "nest":
+	case "ng":
 		return &programs[1397]
-	case "expo":
+	case "nest":
 		return &programs[1398]
-	case "eas":
+	case "expo":
 		return &programs[1399]
-	case "react-native":
+	case "eas":
 		return &programs[1400]
-	case "ionic":
+	case "react-native":
 		return &programs[1401]
-	case "capacitor":
+	case "ionic":
 		return &programs[1402]
-	case "cap":
+	case "capacitor":
 		return &programs[1403]
-	case "quasar":
+	case "cap":
 		return &programs[1404]
-	case "ember":
+	case "quasar":
 		return &programs[1405]
-	case "docusaurus":
+	case "ember":
 		return &programs[1406]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1407]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1408]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1409]
-	case "strapi":
+	case "eleventy":
 		return &programs[1410]
-	case "medusa":
+	case "strapi":
 		return &programs[1411]
-	case "payload":
+	case "medusa":
 		return &programs[1412]
-	case "wrangler":
+	case "payload":
 		return &programs[1413]
-	case "vercel":
+	case "wrangler":
 		return &programs[1414]
-	case "netlify":
+	case "vercel":
 		return &programs[1415]
-	case "firebase":
+	case "netlify":
 		return &programs[1416]
-	case "amplify":
+	case "firebase":
 		return &programs[1417]
-	case "serverless":
+	case "amplify":
 		return &programs[1418]
-	case "sls":
+	case "serverless":
 		return &programs[1419]
-	case "sst":
+	case "sls":
 		return &programs[1420]
-	case "supabase":
+	case "sst":
 		return &programs[1421]
-	case "prisma":
+	case "supabase":
 		return &programs[1422]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1423]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1424]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1425]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1426]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1427]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1428]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1429]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1430]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1431]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1432]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1433]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1434]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1435]
-	case "spectral":
+	case "redocly":
 		return &programs[1436]
-	case "changeset":
+	case "spectral":
 		return &programs[1437]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1438]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1439]
-	case "np":
+	case "release-it":
 		return &programs[1440]
-	case "rush":
+	case "np":
 		return &programs[1441]
-	case "wireit":
+	case "rush":
 		return &programs[1442]
-	case "husky":
+	case "wireit":
 		return &programs[1443]
-	case "patch-package":
+	case "husky":
 		return &programs[1444]
-	case "live-server":
+	case "patch-package":
 		return &programs[1445]
-	case "json-server":
+	case "live-server":
 		return &programs[1446]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1447]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1448]
-	case "lt":
+	case "localtunnel":
 		return &programs[1449]
-	case "pm2":
+	case "lt":
 		return &programs[1450]
-	case "forever":
+	case "pm2":
 		return &programs[1451]
-	case "plop":
+	case "forever":
 		return &programs[1452]
-	case "hygen":
+	case "plop":
 		return &programs[1453]
-	case "yo":
+	case "hygen":
 		return &programs[1454]
-	case "degit":
+	case "yo":
 		return &programs[1455]
-	case "tiged":
+	case "degit":
 		return &programs[1456]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1457]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1458]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1459]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1460]
-	case "vsce":
+	case "shadcn":
 		return &programs[1461]
-	case "ovsx":
+	case "vsce":
 		return &programs[1462]
-	case "electron":
+	case "ovsx":
 		return &programs[1463]
-	case "electron-builder":
+	case "electron":
 		return &programs[1464]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1465]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1466]
-	case "esm":
+	case "tauri":
 		return &programs[1467]
-	case "zx":
+	case "esm":
 		return &programs[1468]
-	case "wasp":
+	case "zx":
 		return &programs[1469]
-	case "convex":
+	case "wasp":
 		return &programs[1470]
-	case "inngest":
+	case "convex":
 		return &programs[1471]
-	case "trigger":
+	case "inngest":
 		return &programs[1472]
-	case "solid":
+	case "trigger":
 		return &programs[1473]
-	case "qwik":
+	case "solid":
 		return &programs[1474]
-	case "hardhat":
+	case "qwik":
 		return &programs[1475]
-	case "forge":
+	case "hardhat":
 		return &programs[1476]
-	case "cast":
+	case "forge":
 		return &programs[1477]
-	case "anvil":
+	case "cast":
 		return &programs[1478]
-	case "truffle":
+	case "anvil":
 		return &programs[1479]
-	case "anchor":
+	case "truffle":
 		return &programs[1480]
-	case "solana":
+	case "anchor":
 		return &programs[1481]
-	case "nft":
+	case "solana":
 		return &programs[1482]
-	case "nginx":
+	case "nft":
 		return &programs[1483]
-	case "ngrok":
+	case "nginx":
 		return &programs[1484]
-	case "nice":
+	case "ngrok":
 		return &programs[1485]
-	case "ninja":
+	case "nice":
 		return &programs[1486]
-	case "ninja-build":
+	case "ninja":
 		return &programs[1487]
-	case "nix":
+	case "ninja-build":
 		return &programs[1488]
-	case "nix-shell":
+	case "nix":
 		return &programs[1489]
-	case "nl":
+	case "nix-shell":
 		return &programs[1490]
-	case "nm":
+	case "nl":
 		return &programs[1491]
-	case "objdump":
+	case "nm":
 		return &programs[1492]
-	case "readelf":
+	case "objdump":
 		return &programs[1493]
-	case "size":
+	case "readelf":
 		return &programs[1494]
-	case "otool":
+	case "size":
 		return &programs[1495]
-	case "nmap":
+	case "otool":
 		return &programs[1496]
-	case "nmcli":
+	case "nmap":
 		return &programs[1497]
-	case "node":
+	case "nmcli":
 		return &programs[1498]
-	case "nodejs":
+	case "node":
 		return &programs[1499]
-	case "node.exe":
+	case "nodejs":
 		return &programs[1500]
-	case "nodemon":
+	case "node.exe":
 		return &programs[1501]
-	case "nohup":
+	case "nodemon":
 		return &programs[1502]
-	case "nomad":
+	case "nohup":
 		return &programs[1503]
-	case "nosetests":
+	case "nomad":
 		return &programs[1504]
-	case "nosetests3":
+	case "nosetests":
 		return &programs[1505]
-	case "npm":
+	case "nosetests3":
 		return &programs[1506]
-	case "npm-run-all":
+	case "npm":
 		return &programs[1507]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[1508]
-	case "run-p":
+	case "run-s":
 		return &programs[1509]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[1510]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[1511]
-	case "npx":
+	case "nproc":
 		return &programs[1512]
-	case "nr":
+	case "npx":
 		return &programs[1513]
-	case "wsrun":
+	case "nr":
 		return &programs[1514]
-	case "nsenter":
+	case "wsrun":
 		return &programs[1515]
-	case "ntpq":
+	case "nsenter":
 		return &programs[1516]
-	case "nu":
+	case "ntpq":
 		return &programs[1517]
-	case "elvish":
+	case "nu":
 		return &programs[1518]
-	case "xonsh":
+	case "elvish":
 		return &programs[1519]
-	case "pwsh":
+	case "xonsh":
 		return &programs[1520]
-	case "powershell":
+	case "pwsh":
 		return &programs[1521]
-	case "cmd":
+	case "powershell":
 		return &programs[1522]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[1523]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[1524]
-	case "nuget":
+	case "powershell.exe":
 		return &programs[1525]
-	case "numactl":
+	case "nuget":
 		return &programs[1526]
-	case "numfmt":
+	case "numactl":
 		return &programs[1527]
-	case "nvidia-smi":
+	case "numfmt":
 		return &programs[1528]
-	case "nvme":
+	case "nvidia-smi":
 		return &programs[1529]
-	case "nvtop":
+	case "nvme":
 		return &programs[1530]
-	case "ocaml":
+	case "nvtop":
 		return &programs[1531]
-	case "od":
+	case "ocaml":
 		return &programs[1532]
-	case "op":
+	case "od":
 		return &programs[1533]
-	case "doppler":
+	case "op":
 		return &programs[1534]
-	case "openrsync":
+	case "doppler":
 		return &programs[1535]
-	case "openssl":
+	case "openrsync":
 		return &programs[1536]
-	case "opentofu":
+	case "openssl":
 		return &programs[1537]
-	case "oras":
+	case "opentofu":
 		return &programs[1538]
-	case "osascript":
+	case "oras":
 		return &programs[1539]
-	case "packer":
+	case "osascript":
 		return &programs[1540]
-	case "pacman":
+	case "packer":
 		return &programs[1541]
-	case "pandoc":
+	case "pacman":
 		return &programs[1542]
-	case "parallel":
+	case "pandoc":
 		return &programs[1543]
-	case "parted":
+	case "parallel":
 		return &programs[1544]
-	case "paste":
+	case "parted":
 		return &programs[1545]
-	case "patch":
+	case "paste":
 		return &programs[1546]
-	case "pathchk":
+	case "patch":
 		return &programs[1547]
-	case "pax":
+	case "pathchk":
 		return &programs[1548]
-	case "pbzip2":
+	case "pax":
 		return &programs[1549]
-	case "lbzip2":
+	case "pbzip2":
 		return &programs[1550]
-	case "pcre2grep":
+	case "lbzip2":
 		return &programs[1551]
-	case "pcregrep":
+	case "pcre2grep":
 		return &programs[1552]
-	case "pct":
+	case "pcregrep":
 		return &programs[1553]
-	case "pctrestore":
+	case "pct":
 		return &programs[1554]
-	case "pdffonts":
+	case "pctrestore":
 		return &programs[1555]
-	case "pdfinfo":
+	case "pdffonts":
 		return &programs[1556]
-	case "pdftotext":
+	case "pdfinfo":
 		return &programs[1557]
-	case "pdftoppm":
+	case "pdftotext":
 		return &programs[1558]
-	case "pdfimages":
+	case "pdftoppm":
 		return &programs[1559]
-	case "tesseract":
+	case "pdfimages":
 		return &programs[1560]
-	case "ps2pdf":
+	case "tesseract":
 		return &programs[1561]
-	case "pdfseparate":
+	case "ps2pdf":
 		return &programs[1562]
-	case "pdftohtml":
+	case "pdfseparate":
 		return &programs[1563]
-	case "pdftops":
+	case "pdftohtml":
 		return &programs[1564]
-	case "pdftocairo":
+	case "pdftops":
 		return &programs[1565]
-	case "pdm":
+	case "pdftocairo":
 		return &programs[1566]
-	case "rye":
+	case "pdm":
 		return &programs[1567]
-	case "pipenv":
+	case "rye":
 		return &programs[1568]
-	case "flit":
+	case "pipenv":
 		return &programs[1569]
-	case "perf":
+	case "flit":
 		return &programs[1570]
-	case "perl":
+	case "perf":
 		return &programs[1571]
-	case "perl5":
+	case "perl":
 		return &programs[1572]
-	case "perl5.36":
+	case "perl5":
 		return &programs[1573]
-	case "perl5.38":
+	case "perl5.36":
 		return &programs[1574]
-	case "perl5.40":
+	case "perl5.38":
 		return &programs[1575]
-	case "pg_dump":
+	case "perl5.40":
 		return &programs[1576]
-	case "pg_dumpall":
+	case "pg_dump":
 		return &programs[1577]
-	case "pg_basebackup":
+	case "pg_dumpall":
 		return &programs[1578]
-	case "vacuumdb":
+	case "pg_basebackup":
 		return &programs[1579]
-	case "reindexdb":
+	case "vacuumdb":
 		return &programs[1580]
-	case "createdb":
+	case "reindexdb":
 		return &programs[1581]
-	case "createuser":
+	case "createdb":
 		return &programs[1582]
-	case "initdb":
+	case "createuser":
 		return &programs[1583]
-	case "pg_isready":
+	case "initdb":
 		return &programs[1584]
-	case "pg_lsclusters":
+	case "pg_isready":
 		return &programs[1585]
-	case "pg_resetwal":
+	case "pg_lsclusters":
 		return &programs[1586]
-	case "pg_restore":
+	case "pg_resetwal":
 		return &programs[1587]
-	case "pgbench":
+	case "pg_restore":
 		return &programs[1588]
-	case "clusterdb":
+	case "pgbench":
 		return &programs[1589]
-	case "pg_ctl":
+	case "clusterdb":
 		return &programs[1590]
-	case "pg_ctlcluster":
+	case "pg_ctl":
 		return &programs[1591]
-	case "pgrep":
+	case "pg_ctlcluster":
 		return &programs[1592]
-	case "php":
+	case "pgrep":
 		return &programs[1593]
-	case "php7.4":
+	case "php":
 		return &programs[1594]
-	case "php8.0":
+	case "php7.4":
 		return &programs[1595]
-	case "php8.1":
+	case "php8.0":
 		return &programs[1596]
-	case "php8.2":
+	case "php8.1":
 		return &programs[1597]
-	case "php8.3":
+	case "php8.2":
 		return &programs[1598]
-	case "php8.4":
+	case "php8.3":
 		return &programs[1599]
-	case "php-cgi":
+	case "php8.4":
 		return &programs[1600]
-	case "phpunit":
+	case "php-cgi":
 		return &programs[1601]
-	case "pest":
+	case "phpunit":
 		return &programs[1602]
-	case "phpstan":
+	case "pest":
 		return &programs[1603]
-	case "psalm":
+	case "phpstan":
 		return &programs[1604]
-	case "phpcs":
+	case "psalm":
 		return &programs[1605]
-	case "phpcbf":
+	case "phpcs":
 		return &programs[1606]
-	case "php-cs-fixer":
+	case "phpcbf":
 		return &programs[1607]
-	case "pint":
+	case "php-cs-fixer":
 		return &programs[1608]
-	case "rector":
+	case "pint":
 		return &programs[1609]
-	case "phpmd":
+	case "rector":
 		return &programs[1610]
-	case "infection":
+	case "phpmd":
 		return &programs[1611]
-	case "phan":
+	case "infection":
 		return &programs[1612]
-	case "deptrac":
+	case "phan":
 		return &programs[1613]
-	case "larastan":
+	case "deptrac":
 		return &programs[1614]
-	case "behat":
+	case "larastan":
 		return &programs[1615]
-	case "codecept":
+	case "behat":
 		return &programs[1616]
-	case "paratest":
+	case "codecept":
 		return &programs[1617]
-	case "artisan":
+	case "paratest":
 		return &programs[1618]
-	case "symfony":
+	case "artisan":
 		return &programs[1619]
-	case "drush":
+	case "symfony":
 		return &programs[1620]
-	case "wp":
+	case "drush":
 		return &programs[1621]
-	case "pickletools":
+	case "wp":
 		return &programs[1622]
-	case "pidwait":
+	case "pickletools":
 		return &programs[1623]
-	case "pigz":
+	case "pidwait":
 		return &programs[1624]
-	case "unpigz":
+	case "pigz":
 		return &programs[1625]
-	case "ping":
+	case "unpigz":
 		return &programs[1626]
-	case "ping6":
+	case "ping":
 		return &programs[1627]
-	case "arping":
+	case "ping6":
 		return &programs[1628]
-	case "fping":
+	case "arping":
 		return &programs[1629]
-	case "pinky":
+	case "fping":
 		return &programs[1630]
-	case "pip":
+	case "pinky":
 		return &programs[1631]
-	case "pip2":
+	case "pip":
 		return &programs[1632]
-	case "pip3.8":
+	case "pip2":
 		return &programs[1633]
-	case "pip3.9":
+	case "pip3.8":
 		return &programs[1634]
-	case "pip3.10":
+	case "pip3.9":
 		return &programs[1635]
-	case "pip3.11":
+	case "pip3.10":
 		return &programs[1636]
-	case "pip3.12":
+	case "pip3.11":
 		return &programs[1637]
-	case "pip3.13":
+	case "pip3.12":
 		return &programs[1638]
-	case "pip3.14":
+	case "pip3.13":
 		return &programs[1639]
-	case "pip.exe":
+	case "pip3.14":
 		return &programs[1640]
-	case "pip3":
+	case "pip.exe":
 		return &programs[1641]
-	case "pipx":
+	case "pip3":
 		return &programs[1642]
-	case "pkexec":
+	case "pipx":
 		return &programs[1643]
-	case "pkgutil":
+	case "pkexec":
 		return &programs[1644]
-	case "pkill":
+	case "pkgutil":
 		return &programs[1645]
-	case "playwright":
+	case "pkill":
 		return &programs[1646]
-	case "plink":
+	case "playwright":
 		return &programs[1647]
-	case "plocate":
+	case "plink":
 		return &programs[1648]
-	case "mlocate":
+	case "plocate":
 		return &programs[1649]
-	case "plutil":
+	case "mlocate":
 		return &programs[1650]
-	case "pmap":
+	case "plutil":
 		return &programs[1651]
-	case "pnginfo":
+	case "pmap":
 		return &programs[1652]
-	case "pnpm":
+	case "pnginfo":
 		return &programs[1653]
-	case "pnpx":
+	case "pnpm":
 		return &programs[1654]
-	case "podman-compose":
+	case "pnpx":
 		return &programs[1655]
-	case "poetry":
+	case "podman-compose":
 		return &programs[1656]
-	case "popd":
+	case "poetry":
 		return &programs[1657]
-	case "pr":
+	case "popd":
 		return &programs[1658]
-	case "pre-commit":
+	case "pr":
 		return &programs[1659]
-	case "prek":
+	case "pre-commit":
 		return &programs[1660]
-	case "prettier":
+	case "prek":
 		return &programs[1661]
-	case "print":
+	case "prettier":
 		return &programs[1662]
-	case "printenv":
+	case "print":
 		return &programs[1663]
-	case "printf":
+	case "printenv":
 		return &programs[1664]
-	case "prlimit":
+	case "printf":
 		return &programs[1665]
-	case "profiles":
+	case "prlimit":
 		return &programs[1666]
-	case "proot":
+	case "profiles":
 		return &programs[1667]
-	case "protoc":
+	case "proot":
 		return &programs[1668]
-	case "proxychains4":
+	case "protoc":
 		return &programs[1669]
-	case "proxychains":
+	case "proxychains4":
 		return &programs[1670]
-	case "ps":
+	case "proxychains":
 		return &programs[1671]
-	case "pscp":
+	case "ps":
 		return &programs[1672]
-	case "psql":
+	case "pscp":
 		return &programs[1673]
-	case "ptx":
+	case "psql":
 		return &programs[1674]
-	case "pulumi":
+	case "ptx":
 		return &programs[1675]
-	case "pushd":
+	case "pulumi":
 		return &programs[1676]
-	case "pv":
+	case "pushd":
 		return &programs[1677]
-	case "pve-firewall":
+	case "pv":
 		return &programs[1678]
-	case "pveam":
+	case "pve-firewall":
 		return &programs[1679]
-	case "pveceph":
+	case "pveam":
 		return &programs[1680]
-	case "pvecm":
+	case "pveceph":
 		return &programs[1681]
-	case "pvenode":
+	case "pvecm":
 		return &programs[1682]
-	case "ha-manager":
+	case "pvenode":
 		return &programs[1683]
-	case "pvereport":
+	case "ha-manager":
 		return &programs[1684]
-	case "corosync-quorumtool":
+	case "pvereport":
 		return &programs[1685]
-	case "pvesh":
+	case "corosync-quorumtool":
 		return &programs[1686]
-	case "pvesm":
+	case "pvesh":
 		return &programs[1687]
-	case "pvesr":
+	case "pvesm":
 		return &programs[1688]
-	case "pmxcfs":
+	case "pvesr":
 		return &programs[1689]
-	case "pvedaemon":
+	case "pmxcfs":
 		return &programs[1690]
-	case "pveproxy":
+	case "pvedaemon":
 		return &programs[1691]
-	case "pvestatd":
+	case "pveproxy":
 		return &programs[1692]
-	case "proxmox-backup-client":
+	case "pvestatd":
 		return &programs[1693]
-	case "proxmox-backup-manager":
+	case "proxmox-backup-client":
 		return &programs[1694]
-	case "rados":
+	case "proxmox-backup-manager":
 		return &programs[1695]
-	case "crm":
+	case "rados":
 		return &programs[1696]
-	case "pcs":
+	case "crm":
 		return &programs[1697]
-	case "pvesubscription":
+	case "pcs":
 		return &programs[1698]
-	case "pveum":
+	case "pvesubscription":
 		return &programs[1699]
-	case "pveversion":
+	case "pveum":
 		return &programs[1700]
-	case "pwd":
+	case "pveversion":
 		return &programs[1701]
-	case "py_compile":
+	case "pwd":
 		return &programs[1702]
-	case "compileall":
+	case "py_compile":
 		return &programs[1703]
-	case "pycodestyle":
+	case "compileall":
 		return &programs[1704]
-	case "pyflakes":
+	case "pycodestyle":
 		return &programs[1705]
-	case "pyflakes3":
+	case "pyflakes":
 		return &programs[1706]
-	case "pydoc":
+	case "pyflakes3":
 		return &programs[1707]
-	case "pydocstyle":
+	case "pydoc":
 		return &programs[1708]
-	case "pylint":
+	case "pydocstyle":
 		return &programs[1709]
-	case "pyproject-build":
+	case "pylint":
 		return &programs[1710]
-	case "build":
+	case "pyproject-build":
 		return &programs[1711]
-	case "pypy":
+	case "build":
 		return &programs[1712]
-	case "pypy3":
+	case "pypy":
 		return &programs[1713]
-	case "python.exe":
+	case "pypy3":
 		return &programs[1714]
-	case "py":
+	case "python.exe":
 		return &programs[1715]
-	case "pyre":
+	case "py":
 		return &programs[1716]
-	case "pytype":
+	case "pyre":
 		return &programs[1717]
-	case "xenon":
+	case "pytype":
 		return &programs[1718]
-	case "pyroma":
+	case "xenon":
 		return &programs[1719]
-	case "interrogate":
+	case "pyroma":
 		return &programs[1720]
-	case "safety":
+	case "interrogate":
 		return &programs[1721]
-	case "pip-audit":
+	case "safety":
 		return &programs[1722]
-	case "ty":
+	case "pip-audit":
 		return &programs[1723]
-	case "zuban":
+	case "ty":
 		return &programs[1724]
-	case "cfn-lint":
+	case "zuban":
 		return &programs[1725]
-	case "curlylint":
+	case "cfn-lint":
 		return &programs[1726]
-	case "refurb":
+	case "curlylint":
 		return &programs[1727]
-	case "slotscheck":
+	case "refurb":
 		return &programs[1728]
-	case "import-linter":
+	case "slotscheck":
 		return &programs[1729]
-	case "lint-imports":
+	case "import-linter":
 		return &programs[1730]
-	case "deptry":
+	case "lint-imports":
 		return &programs[1731]
-	case "proselint":
+	case "deptry":
 		return &programs[1732]
-	case "vale":
+	case "proselint":
 		return &programs[1733]
-	case "stubtest":
+	case "vale":
 		return &programs[1734]
-	case "pyright":
+	case "stubtest":
 		return &programs[1735]
-	case "basedpyright":
+	case "pyright":
 		return &programs[1736]
-	case "pytest":
+	case "basedpyright":
 		return &programs[1737]
-	case "py.test":
+	case "pytest":
 		return &programs[1738]
-	case "python":
+	case "py.test":
 		return &programs[1739]
-	case "python2":
+	case "python":
 		return &programs[1740]
-	case "python3":
+	case "python2":
 		return &programs[1741]
-	case "python2.7":
+	case "python3":
 		return &programs[1742]
-	case "python3.7":
+	case "python2.7":
 		return &programs[1743]
-	case "python3.8":
+	case "python3.7":
 		return &programs[1744]
-	case "python3.9":
+	case "python3.8":
 		return &programs[1745]
-	case "python3.10":
+	case "python3.9":
 		return &programs[1746]
-	case "python3.11":
+	case "python3.10":
 		return &programs[1747]
-	case "python3.12":
+	case "python3.11":
 		return &programs[1748]
-	case "python3.13":
+	case "python3.12":
 		return &programs[1749]
-	case "python3.14":
+	case "python3.13":
 		return &programs[1750]
-	case "qm":
+	case "python3.14":
 		return &programs[1751]
-	case "qmrestore":
+	case "qm":
 		return &programs[1752]
-	case "r":
+	case "qmrestore":
 		return &programs[1753]
-	case "rabbitmqadmin":
+	case "r":
 		return &programs[1754]
-	case "rabbitmqctl":
+	case "rabbitmqadmin":
 		return &programs[1755]
-	case "radon":
+	case "rabbitmqctl":
 		return &programs[1756]
-	case "rails":
+	case "radon":
 		return &programs[1757]
-	case "railway":
+	case "rails":
 		return &programs[1758]
-	case "rake":
+	case "railway":
 		return &programs[1759]
-	case "raku":
+	case "rake":
 		return &programs[1760]
-	case "perl6":
+	case "raku":
 		return &programs[1761]
-	case "rar":
+	case "perl6":
 		return &programs[1762]
-	case "unar":
+	case "rar":
 		return &programs[1763]
-	case "rbd":
+	case "unar":
 		return &programs[1764]
-	case "rc-service":
+	case "rbd":
 		return &programs[1765]
-	case "invoke-rc.d":
+	case "rc-service":
 		return &programs[1766]
-	case "rclone":
+	case "invoke-rc.d":
 		return &programs[1767]
-	case "rdesktop":
+	case "rclone":
 		return &programs[1768]
-	case "read":
+	case "rdesktop":
 		return &programs[1769]
-	case "readlink":
+	case "read":
 		return &programs[1770]
-	case "realpath":
+	case "readlink":
 		return &programs[1771]
-	case "redis-cli":
+	case "realpath":
 		return &programs[1772]
-	case "remake":
+	case "redis-cli":
 		return &programs[1773]
-	case "bmake":
+	case "remake":
 		return &programs[1774]
-	case "pmake":
+	case "bmake":
 		return &programs[1775]
-	case "rename":
+	case "pmake":
 		return &programs[1776]
-	case "repoquery":
+	case "rename":
 		return &programs[1777]
-	case "resolvectl":
+	case "repoquery":
 		return &programs[1778]
-	case "restic":
+	case "resolvectl":
 		return &programs[1779]
-	case "rev":
+	case "restic":
 		return &programs[1780]
-	case "revive":
+	case "rev":
 		return &programs[1781]
-	case "errcheck":
+	case "revive":
 		return &programs[1782]
-	case "ineffassign":
+	case "errcheck":
 		return &programs[1783]
-	case "govulncheck":
+	case "ineffassign":
 		return &programs[1784]
-	case "gosec":
+	case "govulncheck":
 		return &programs[1785]
-	case "misspell":
+	case "gosec":
 		return &programs[1786]
-	case "shadow":
+	case "misspell":
 		return &programs[1787]
-	case "deadcode":
+	case "shadow":
 		return &programs[1788]
-	case "nilaway":
+	case "deadcode":
 		return &programs[1789]
-	case "gopls":
+	case "nilaway":
 		return &programs[1790]
-	case "benchstat":
+	case "gopls":
 		return &programs[1791]
-	case "stringer":
+	case "benchstat":
 		return &programs[1792]
-	case "wire":
+	case "stringer":
 		return &programs[1793]
-	case "sqlc":
+	case "wire":
 		return &programs[1794]
-	case "templ":
+	case "sqlc":
 		return &programs[1795]
-	case "swag":
+	case "templ":
 		return &programs[1796]
-	case "air":
+	case "swag":
 		return &programs[1797]
-	case "gotestsum":
+	case "air":
 		return &programs[1798]
-	case "ginkgo":
+	case "gotestsum":
 		return &programs[1799]
-	case "ko":
+	case "ginkgo":
 		return &programs[1800]
-	case "goreleaser":
+	case "ko":
 		return &programs[1801]
-	case "protoc-gen-go":
+	case "goreleaser":
 		return &programs[1802]
-	case "gocyclo":
+	case "protoc-gen-go":
 		return &programs[1803]
-	case "rg":
+	case "gocyclo":
 		return &programs[1804]
-	case "rgrep":
+	case "rg":
 		return &programs[1805]
-	case "ggrep":
+	case "rgrep":
 		return &programs[1806]
-	case "rimraf":
+	case "ggrep":
 		return &programs[1807]
-	case "del":
+	case "rimraf":
 		return &programs[1808]
-	case "trash":
+	case "del":
 		return &programs[1809]
-	case "trash-put":
+	case "trash":
 		return &programs[1810]
-	case "del-cli":
+	case "trash-put":
 		return &programs[1811]
-	case "shx":
+	case "del-cli":
 		return &programs[1812]
-	case "cpx":
+	case "shx":
 		return &programs[1813]
-	case "cpy":
+	case "cpx":
 		return &programs[1814]
-	case "ncp":
+	case "cpy":
 		return &programs[1815]
-	case "mkdirp":
+	case "ncp":
 		return &programs[1816]
-	case "copyfiles":
+	case "mkdirp":
 		return &programs[1817]
-	case "replace-in-file":
+	case "copyfiles":
 		return &programs[1818]
-	case "ripgrep":
+	case "replace-in-file":
 		return &programs[1819]
-	case "rlwrap":
+	case "ripgrep":
 		return &programs[1820]
-	case "rm":
+	case "rlwrap":
 		return &programs[1821]
-	case "grm":
+	case "rm":
 		return &programs[1822]
-	case "rmdir":
+	case "grm":
 		return &programs[1823]
-	case "rollup":
+	case "rmdir":
 		return &programs[1824]
-	case "route":
+	case "rollup":
 		return &programs[1825]
-	case "rpcclient":
+	case "route":
 		return &programs[1826]
-	case "rpm":
+	case "rpcclient":
 		return &programs[1827]
-	case "rr":
+	case "rpm":
 		return &programs[1828]
-	case "rscript":
+	case "rr":
 		return &programs[1829]
-	case "rspec":
+	case "rscript":
 		return &programs[1830]
-	case "rstcheck":
+	case "rspec":
 		return &programs[1831]
-	case "rsync":
+	case "rstcheck":
 		return &programs[1832]
-	case "rubocop":
+	case "rsync":
 		return &programs[1833]
-	case "standardrb":
+	case "rubocop":
 		return &programs[1834]
-	case "reek":
+	case "standardrb":
 		return &programs[1835]
-	case "brakeman":
+	case "reek":
 		return &programs[1836]
-	case "erblint":
+	case "brakeman":
 		return &programs[1837]
-	case "haml-lint":
+	case "erblint":
 		return &programs[1838]
-	case "slim-lint":
+	case "haml-lint":
 		return &programs[1839]
-	case "srb":
+	case "slim-lint":
 		return &programs[1840]
-	case "steep":
+	case "srb":
 		return &programs[1841]
-	case "sorbet":
+	case "steep":
 		return &programs[1842]
-	case "solargraph":
+	case "sorbet":
 		return &programs[1843]
-	case "yard":
+	case "solargraph":
 		return &programs[1844]
-	case "rails_best_practices":
+	case "yard":
 		return &programs[1845]
-	case "fasterer":
+	case "rails_best_practices":
 		return &programs[1846]
-	case "flog":
+	case "fasterer":
 		return &programs[1847]
-	case "flay":
+	case "flog":
 		return &programs[1848]
-	case "ruby":
+	case "flay":
 		return &programs[1849]
-	case "ruby2.7":
+	case "ruby":
 		return &programs[1850]
-	case "ruby3.0":
+	case "ruby2.7":
 		return &programs[1851]
-	case "ruby3.1":
+	case "ruby3.0":
 		return &programs[1852]
-	case "ruby3.2":
+	case "ruby3.1":
 		return &programs[1853]
-	case "ruby3.3":
+	case "ruby3.2":
 		return &programs[1854]
-	case "ruff":
+	case "ruby3.3":
 		return &programs[1855]
-	case "run0":
+	case "ruff":
 		return &programs[1856]
-	case "runcon":
+	case "run0":
 		return &programs[1857]
-	case "runghc":
+	case "runcon":
 		return &programs[1858]
-	case "runhaskell":
+	case "runghc":
 		return &programs[1859]
-	case "runuser":
+	case "runhaskell":
 		return &programs[1860]
-	case "rushx":
+	case "runuser":
 		return &programs[1861]
-	case "rustc":
+	case "rushx":
 		return &programs[1862]
-	case "rustfmt":
+	case "rustc":
 		return &programs[1863]
-	case "rustup":
+	case "rustfmt":
 		return &programs[1864]
-	case "s3cmd":
+	case "rustup":
 		return &programs[1865]
-	case "samu":
+	case "s3cmd":
 		return &programs[1866]
-	case "sar":
+	case "samu":
 		return &programs[1867]
-	case "say":
+	case "sar":
 		return &programs[1868]
-	case "open":
+	case "say":
 		return &programs[1869]
-	case "xdg-open":
+	case "open":
 		return &programs[1870]
-	case "start":
+	case "xdg-open":
 		return &programs[1871]
-	case "explorer.exe":
+	case "start":
 		return &programs[1872]
-	case "afplay":
+	case "explorer.exe":
 		return &programs[1873]
-	case "aplay":
+	case "afplay":
 		return &programs[1874]
-	case "paplay":
+	case "aplay":
 		return &programs[1875]
-	case "notify-send":
+	case "paplay":
 		return &programs[1876]
-	case "pbcopy":
+	case "notify-send":
 		return &programs[1877]
-	case "pbpaste":
+	case "pbcopy":
 		return &programs[1878]
-	case "xclip":
+	case "pbpaste":
 		return &programs[1879]
-	case "xsel":
+	case "xclip":
 		return &programs[1880]
-	case "wl-copy":
+	case "xsel":
 		return &programs[1881]
-	case "wl-paste":
+	case "wl-copy":
 		return &programs[1882]
-	case "clip.exe":
+	case "wl-paste":
 		return &programs[1883]
-	case "screencapture":
+	case "clip.exe":
 		return &programs[1884]
-	case "scrot":
+	case "screencapture":
 		return &programs[1885]
-	case "import":
+	case "scrot":
 		return &programs[1886]
-	case "xdotool":
+	case "import":
 		return &programs[1887]
-	case "wmctrl":
+	case "xdotool":
 		return &programs[1888]
-	case "xprop":
+	case "wmctrl":
 		return &programs[1889]
-	case "xrandr":
+	case "xprop":
 		return &programs[1890]
-	case "zenity":
+	case "xrandr":
 		return &programs[1891]
-	case "dialog":
+	case "zenity":
 		return &programs[1892]
-	case "whiptail":
+	case "dialog":
 		return &programs[1893]
-	case "mail":
+	case "whiptail":
 		return &programs[1894]
-	case "mailx":
+	case "mail":
 		return &programs[1895]
-	case "msmtp":
+	case "mailx":
 		return &programs[1896]
-	case "swaks":
+	case "msmtp":
 		return &programs[1897]
-	case "logger":
+	case "swaks":
 		return &programs[1898]
-	case "systemd-cat":
+	case "logger":
 		return &programs[1899]
-	case "scc":
+	case "systemd-cat":
 		return &programs[1900]
-	case "scons":
+	case "scc":
 		return &programs[1901]
-	case "waf":
+	case "scons":
 		return &programs[1902]
-	case "tup":
+	case "waf":
 		return &programs[1903]
-	case "redo":
+	case "tup":
 		return &programs[1904]
-	case "buck":
+	case "redo":
 		return &programs[1905]
-	case "buck2":
+	case "buck":
 		return &programs[1906]
-	case "pants":
+	case "buck2":
 		return &programs[1907]
-	case "please":
+	case "pants":
 		return &programs[1908]
-	case "drake":
+	case "please":
 		return &programs[1909]
-	case "thor":
+	case "drake":
 		return &programs[1910]
-	case "fab":
+	case "thor":
 		return &programs[1911]
-	case "lein":
+	case "fab":
 		return &programs[1912]
-	case "boot":
+	case "lein":
 		return &programs[1913]
-	case "mill":
+	case "boot":
 		return &programs[1914]
-	case "bleep":
+	case "mill":
 		return &programs[1915]
-	case "jake":
+	case "bleep":
 		return &programs[1916]
-	case "cake":
+	case "jake":
 		return &programs[1917]
-	case "xmake":
+	case "cake":
 		return &programs[1918]
-	case "premake5":
+	case "xmake":
 		return &programs[1919]
-	case "earthly":
+	case "premake5":
 		return &programs[1920]
-	case "dagger":
+	case "earthly":
 		return &programs[1921]
-	case "tilt":
+	case "dagger":
 		return &programs[1922]
-	case "skaffold":
+	case "tilt":
 		return &programs[1923]
-	case "garden":
+	case "skaffold":
 		return &programs[1924]
-	case "bit":
+	case "garden":
 		return &programs[1925]
-	case "scp":
+	case "bit":
 		return &programs[1926]
-	case "screen":
+	case "scp":
 		return &programs[1927]
-	case "script":
+	case "screen":
 		return &programs[1928]
-	case "scriptreplay":
+	case "script":
 		return &programs[1929]
-	case "scutil":
+	case "scriptreplay":
 		return &programs[1930]
-	case "sdiff":
+	case "scutil":
 		return &programs[1931]
-	case "security":
+	case "sdiff":
 		return &programs[1932]
-	case "sed":
+	case "security":
 		return &programs[1933]
-	case "semgrep":
+	case "sed":
 		return &programs[1934]
-	case "sendmail":
+	case "semgrep":
 		return &programs[1935]
-	case "seq":
+	case "sendmail":
 		return &programs[1936]
-	case "service":
+	case "seq":
 		return &programs[1937]
-	case "set":
+	case "service":
 		return &programs[1938]
-	case "setarch":
+	case "set":
 		return &programs[1939]
-	case "setcap":
+	case "setarch":
 		return &programs[1940]
-	case "userdel":
+	case "setcap":
 		return &programs[1941]
-	case "groupadd":
+	case "userdel":
 		return &programs[1942]
-	case "groupdel":
+	case "groupadd":
 		return &programs[1943]
-	case "groupmod":
+	case "groupdel":
 		return &programs[1944]
-	case "adduser":
+	case "groupmod":
 		return &programs[1945]
-	case "deluser":
+	case "adduser":
 		return &programs[1946]
-	case "passwd":
+	case "deluser":
 		return &programs[1947]
-	case "chpasswd":
+	case "passwd":
 		return &programs[1948]
-	case "chsh":
+	case "chpasswd":
 		return &programs[1949]
-	case "gpasswd":
+	case "chsh":
 		return &programs[1950]
-	case "addgroup":
+	case "gpasswd":
 		return &programs[1951]
-	case "delgroup":
+	case "addgroup":
 		return &programs[1952]
-	case "setopt":
+	case "delgroup":
 		return &programs[1953]
-	case "unsetopt":
+	case "setopt":
 		return &programs[1954]
-	case "setpriv":
+	case "unsetopt":
 		return &programs[1955]
-	case "setsid":
+	case "setpriv":
 		return &programs[1956]
-	case "sfdisk":
+	case "setsid":
 		return &programs[1957]
-	case "sftp":
+	case "sfdisk":
 		return &programs[1958]
-	case "sg":
+	case "sftp":
 		return &programs[1959]
-	case "sgdisk":
+	case "sg":
 		return &programs[1960]
-	case "shasum":
+	case "sgdisk":
 		return &programs[1961]
-	case "shellcheck":
+	case "shasum":
 		return &programs[1962]
-	case "shfmt":
+	case "shellcheck":
 		return &programs[1963]
-	case "shopt":
+	case "shfmt":
 		return &programs[1964]
-	case "shred":
+	case "shopt":
 		return &programs[1965]
-	case "shuf":
+	case "shred":
 		return &programs[1966]
-	case "shutdown":
+	case "shuf":
 		return &programs[1967]
-	case "sips":
+	case "shutdown":
 		return &programs[1968]
-	case "skopeo":
+	case "sips":
 		return &programs[1969]
-	case "slabtop":
+	case "skopeo":
 		return &programs[1970]
-	case "sleep":
+	case "slabtop":
 		return &programs[1971]
-	case "smartctl":
+	case "sleep":
 		return &programs[1972]
-	case "smbclient":
+	case "smartctl":
 		return &programs[1973]
-	case "snap":
+	case "smbclient":
 		return &programs[1974]
-	case "snmpget":
+	case "snap":
 		return &programs[1975]
-	case "snmpwalk":
+	case "snmpget":
 		return &programs[1976]
-	case "snyk":
+	case "snmpwalk":
 		return &programs[1977]
-	case "socat":
+	case "snyk":
 		return &programs[1978]
-	case "softlimit":
+	case "socat":
 		return &programs[1979]
-	case "sort":
+	case "softlimit":
 		return &programs[1980]
-	case "source":
+	case "sort":
 		return &programs[1981]
-	case ".":
+	case "source":
 		return &programs[1982]
-	case "spctl":
+	case ".":
 		return &programs[1983]
-	case "sphinx-build":
+	case "spctl":
 		return &programs[1984]
-	case "split":
+	case "sphinx-build":
 		return &programs[1985]
-	case "sponge":
+	case "split":
 		return &programs[1986]
-	case "sqlcmd":
+	case "sponge":
 		return &programs[1987]
-	case "sqlfluff":
+	case "sqlcmd":
 		return &programs[1988]
-	case "sqlite":
+	case "sqlfluff":
 		return &programs[1989]
-	case "sqlcipher":
+	case "sqlite":
 		return &programs[1990]
-	case "litecli":
+	case "sqlcipher":
 		return &programs[1991]
-	case "sqlite3":
+	case "litecli":
 		return &programs[1992]
-	case "srm":
+	case "sqlite3":
 		return &programs[1993]
-	case "ss":
+	case "srm":
 		return &programs[1994]
-	case "ssh":
+	case "ss":
 		return &programs[1995]
-	case "ssh-add":
+	case "ssh":
 		return &programs[1996]
-	case "ssh-agent":
+	case "ssh-add":
 		return &programs[1997]
-	case "ssh-copy-id":
+	case "ssh-agent":
 		return &programs[1998]
-	case "ssh-keygen":
+	case "ssh-copy-id":
 		return &programs[1999]
-	case "ssh-keyscan":
+	case "ssh-keygen":
 		return &programs[2000]
-	case "sshpass":
+	case "ssh-keyscan":
 		return &programs[2001]
-	case "start-stop-daemon":
+	case "sshpass":
 		return &programs[2002]
-	case "stat":
+	case "start-stop-daemon":
 		return &programs[2003]
-	case "staticcheck":
+	case "stat":
 		return &programs[2004]
-	case "stdbuf":
+	case "staticcheck":
 		return &programs[2005]
-	case "stern":
+	case "stdbuf":
 		return &programs[2006]
-	case "strace":
+	case "stern":
 		return &programs[2007]
-	case "strings":
+	case "strace":
 		return &programs[2008]
-	case "stty":
+	case "strings":
 		return &programs[2009]
-	case "stubgen":
+	case "stty":
 		return &programs[2010]
-	case "stylelint":
+	case "stubgen":
 		return &programs[2011]
-	case "su":
+	case "stylelint":
 		return &programs[2012]
-	case "sudo":
+	case "su":
 		return &programs[2013]
-	case "sudoedit":
+	case "sudo":
 		return &programs[2014]
-	case "svgo":
+	case "sudoedit":
 		return &programs[2015]
-	case "svn":
+	case "svgo":
 		return &programs[2016]
-	case "sw_vers":
+	case "svn":
 		return &programs[2017]
-	case "system_profiler":
+	case "sw_vers":
 		return &programs[2018]
-	case "vm_stat":
+	case "system_profiler":
 		return &programs[2019]
-	case "swapon":
+	case "vm_stat":
 		return &programs[2020]
-	case "swift":
+	case "swapon":
 		return &programs[2021]
-	case "sync":
+	case "swift":
 		return &programs[2022]
-	case "sysctl":
+	case "sync":
 		return &programs[2023]
-	case "systemctl":
+	case "sysctl":
 		return &programs[2024]
-	case "systemd-analyze":
+	case "systemctl":
 		return &programs[2025]
-	case "systemd-cgls":
+	case "systemd-analyze":
 		return &programs[2026]
-	case "systemd-cgtop":
+	case "systemd-cgls":
 		return &programs[2027]
-	case "systemd-detect-virt":
+	case "systemd-cgtop":
 		return &programs[2028]
-	case "systemd-path":
+	case "systemd-detect-virt":
 		return &programs[2029]
-	case "systemd-inhibit":
+	case "systemd-path":
 		return &programs[2030]
-	case "systemd-nspawn":
+	case "systemd-inhibit":
 		return &programs[2031]
-	case "systemd-resolve":
+	case "systemd-nspawn":
 		return &programs[2032]
-	case "portablectl":
+	case "systemd-resolve":
 		return &programs[2033]
-	case "homectl":
+	case "portablectl":
 		return &programs[2034]
-	case "userdbctl":
+	case "homectl":
 		return &programs[2035]
-	case "oomctl":
+	case "userdbctl":
 		return &programs[2036]
-	case "systemd-run":
+	case "oomctl":
 		return &programs[2037]
-	case "systemd-tmpfiles":
+	case "systemd-run":
 		return &programs[2038]
-	case "tac":
+	case "systemd-tmpfiles":
 		return &programs[2039]
-	case "tail":
+	case "tac":
 		return &programs[2040]
-	case "tar":
+	case "tail":
 		return &programs[2041]
-	case "task":
+	case "tar":
 		return &programs[2042]
-	case "go-task":
+	case "task":
 		return &programs[2043]
-	case "taskset":
+	case "go-task":
 		return &programs[2044]
-	case "tclsh":
+	case "taskset":
 		return &programs[2045]
-	case "wish":
+	case "tclsh":
 		return &programs[2046]
-	case "tclsh8.6":
+	case "wish":
 		return &programs[2047]
-	case "expectk":
+	case "tclsh8.6":
 		return &programs[2048]
-	case "tcpdump":
+	case "expectk":
 		return &programs[2049]
-	case "tee":
+	case "tcpdump":
 		return &programs[2050]
-	case "telnet":
+	case "tee":
 		return &programs[2051]
-	case "terraform":
+	case "telnet":
 		return &programs[2052]
-	case "tofu":
+	case "terraform":
 		return &programs[2053]
-	case "terragrunt":
+	case "tofu":
 		return &programs[2054]
-	case "test":
+	case "terragrunt":
 		return &programs[2055]
-	case "[":
+	case "test":
 		return &programs[2056]
-	case "texlua":
+	case "[":
 		return &programs[2057]
-	case "tflint":
+	case "texlua":
 		return &programs[2058]
-	case "tftp":
+	case "tflint":
 		return &programs[2059]
-	case "tiffinfo":
+	case "tftp":
 		return &programs[2060]
-	case "time":
+	case "tiffinfo":
 		return &programs[2061]
-	case "timedatectl":
+	case "time":
 		return &programs[2062]
-	case "hostnamectl":
+	case "timedatectl":
 		return &programs[2063]
-	case "localectl":
+	case "hostnamectl":
 		return &programs[2064]
-	case "networkctl":
+	case "localectl":
 		return &programs[2065]
-	case "timeit":
+	case "networkctl":
 		return &programs[2066]
-	case "timeout":
+	case "timeit":
 		return &programs[2067]
-	case "times":
+	case "timeout":
 		return &programs[2068]
-	case "suspend":
+	case "times":
 		return &programs[2069]
-	case "tload":
+	case "suspend":
 		return &programs[2070]
-	case "tmutil":
+	case "tload":
 		return &programs[2071]
-	case "tmux":
+	case "tmutil":
 		return &programs[2072]
-	case "tnftp":
+	case "tmux":
 		return &programs[2073]
-	case "ncftp":
+	case "tnftp":
 		return &programs[2074]
-	case "tokei":
+	case "ncftp":
 		return &programs[2075]
-	case "top":
+	case "tokei":
 		return &programs[2076]
-	case "torsocks":
+	case "top":
 		return &programs[2077]
-	case "torify":
+	case "torsocks":
 		return &programs[2078]
-	case "touch":
+	case "torify":
 		return &programs[2079]
-	case "tox":
+	case "touch":
 		return &programs[2080]
-	case "tr":
+	case "tox":
 		return &programs[2081]
-	case "trace":
+	case "tr":
 		return &programs[2082]
-	case "traceroute":
+	case "trace":
 		return &programs[2083]
-	case "tracepath":
+	case "traceroute":
 		return &programs[2084]
-	case "trap":
+	case "tracepath":
 		return &programs[2085]
-	case "tree":
+	case "trap":
 		return &programs[2086]
-	case "trivy":
+	case "tree":
 		return &programs[2087]
-	case "true":
+	case "trivy":
 		return &programs[2088]
-	case "false":
+	case "true":
 		return &programs[2089]
-	case "truncate":
+	case "false":
 		return &programs[2090]
-	case "ts":
+	case "truncate":
 		return &programs[2091]
-	case "isutf8":
+	case "ts":
 		return &programs[2092]
-	case "errno":
+	case "isutf8":
 		return &programs[2093]
-	case "combine":
+	case "errno":
 		return &programs[2094]
-	case "mispipe":
+	case "combine":
 		return &programs[2095]
-	case "zrun":
+	case "mispipe":
 		return &programs[2096]
-	case "vidir":
+	case "zrun":
 		return &programs[2097]
-	case "vipe":
+	case "vidir":
 		return &programs[2098]
-	case "pee":
+	case "vipe":
 		return &programs[2099]
-	case "lckdo":
+	case "pee":
 		return &programs[2100]
-	case "ifdata":
+	case "lckdo":
 		return &programs[2101]
-	case "tsc":
+	case "ifdata":
 		return &programs[2102]
-	case "tshark":
+	case "tsc":
 		return &programs[2103]
-	case "dumpcap":
+	case "tshark":
 		return &programs[2104]
-	case "rawshark":
+	case "dumpcap":
 		return &programs[2105]
-	case "tsort":
+	case "rawshark":
 		return &programs[2106]
-	case "tsx":
+	case "tsort":
 		return &programs[2107]
-	case "ts-node":
+	case "tsx":
 		return &programs[2108]
-	case "esno":
+	case "ts-node":
 		return &programs[2109]
-	case "vite-node":
+	case "esno":
 		return &programs[2110]
-	case "tty":
+	case "vite-node":
 		return &programs[2111]
-	case "tune2fs":
+	case "tty":
 		return &programs[2112]
-	case "turbo":
+	case "tune2fs":
 		return &programs[2113]
-	case "twine":
+	case "turbo":
 		return &programs[2114]
-	case "type":
+	case "twine":
 		return &programs[2115]
-	case "udevadm":
+	case "type":
 		return &programs[2116]
-	case "ufw":
+	case "udevadm":
 		return &programs[2117]
-	case "ugrep":
+	case "ufw":
 		return &programs[2118]
-	case "ug":
+	case "ugrep":
 		return &programs[2119]
-	case "ulimit":
+	case "ug":
 		return &programs[2120]
-	case "umask":
+	case "ulimit":
 		return &programs[2121]
-	case "umount":
+	case "umask":
 		return &programs[2122]
-	case "swapoff":
+	case "umount":
 		return &programs[2123]
-	case "modprobe":
+	case "swapoff":
 		return &programs[2124]
-	case "insmod":
+	case "modprobe":
 		return &programs[2125]
-	case "rmmod":
+	case "insmod":
 		return &programs[2126]
-	case "unalias":
+	case "rmmod":
 		return &programs[2127]
-	case "uname":
+	case "unalias":
 		return &programs[2128]
-	case "uniq":
+	case "uname":
 		return &programs[2129]
-	case "unittest":
+	case "uniq":
 		return &programs[2130]
-	case "unlink":
+	case "unittest":
 		return &programs[2131]
-	case "unrar":
+	case "unlink":
 		return &programs[2132]
-	case "unset":
+	case "unrar":
 		return &programs[2133]
-	case "unshare":
+	case "unset":
 		return &programs[2134]
-	case "unxz":
+	case "unshare":
 		return &programs[2135]
-	case "pxz":
+	case "unxz":
 		return &programs[2136]
-	case "unzip":
+	case "pxz":
 		return &programs[2137]
-	case "update-alternatives":
+	case "unzip":
 		return &programs[2138]
-	case "uptime":
+	case "update-alternatives":
 		return &programs[2139]
-	case "useradd":
+	case "uptime":
 		return &programs[2140]
-	case "usermod":
+	case "useradd":
 		return &programs[2141]
-	case "users":
+	case "usermod":
 		return &programs[2142]
-	case "uuidgen":
+	case "users":
 		return &programs[2143]
-	case "uv":
+	case "uuidgen":
 		return &programs[2144]
-	case "uvx":
+	case "uv":
 		return &programs[2145]
-	case "vagrant":
+	case "uvx":
 		return &programs[2146]
-	case "valgrind":
+	case "vagrant":
 		return &programs[2147]
-	case "valkey-cli":
+	case "valgrind":
 		return &programs[2148]
-	case "keydb-cli":
+	case "valkey-cli":
 		return &programs[2149]
-	case "vault":
+	case "keydb-cli":
 		return &programs[2150]
-	case "vdir":
+	case "vault":
 		return &programs[2151]
-	case "velero":
+	case "vdir":
 		return &programs[2152]
-	case "venv":
+	case "velero":
 		return &programs[2153]
-	case "view":
+	case "venv":
 		return &programs[2154]
-	case "vimdiff":
+	case "view":
 		return &programs[2155]
-	case "ex":
+	case "vimdiff":
 		return &programs[2156]
-	case "rvim":
+	case "ex":
 		return &programs[2157]
-	case "nvi":
+	case "rvim":
 		return &programs[2158]
-	case "vim.tiny":
+	case "nvi":
 		return &programs[2159]
-	case "vim.basic":
+	case "vim.tiny":
 		return &programs[2160]
-	case "nano":
+	case "vim.basic":
 		return &programs[2161]
-	case "pico":
+	case "nano":
 		return &programs[2162]
-	case "micro":
+	case "pico":
 		return &programs[2163]
-	case "joe":
+	case "micro":
 		return &programs[2164]
-	case "jed":
+	case "joe":
 		return &programs[2165]
-	case "mcedit":
+	case "jed":
 		return &programs[2166]
-	case "helix":
+	case "mcedit":
 		return &programs[2167]
-	case "hx":
+	case "helix":
 		return &programs[2168]
-	case "kak":
+	case "hx":
 		return &programs[2169]
-	case "ne":
+	case "kak":
 		return &programs[2170]
-	case "zile":
+	case "ne":
 		return &programs[2171]
-	case "mg":
+	case "zile":
 		return &programs[2172]
-	case "emacs-nox":
+	case "mg":
 		return &programs[2173]
-	case "vim":
+	case "emacs-nox":
 		return &programs[2174]
-	case "vi":
+	case "vim":
 		return &programs[2175]
-	case "nvim":
+	case "vi":
 		return &programs[2176]
-	case "virsh":
+	case "nvim":
 		return &programs[2177]
-	case "virtualenv":
+	case "virsh":
 		return &programs[2178]
-	case "pyvenv":
+	case "virtualenv":
 		return &programs[2179]
-	case "visudo":
+	case "pyvenv":
 		return &programs[2180]
-	case "vite":
+	case "visudo":
 		return &programs[2181]
-	case "vitest":
+	case "vite":
 		return &programs[2182]
-	case "vue-tsc":
+	case "vitest":
 		return &programs[2183]
-	case "tsgo":
+	case "vue-tsc":
 		return &programs[2184]
-	case "vulture":
+	case "tsgo":
 		return &programs[2185]
-	case "vzdump":
+	case "vulture":
 		return &programs[2186]
-	case "pveperf":
+	case "vzdump":
 		return &programs[2187]
-	case "w":
+	case "pveperf":
 		return &programs[2188]
-	case "wait":
+	case "w":
 		return &programs[2189]
-	case "watch":
+	case "wait":
 		return &programs[2190]
-	case "watchexec":
+	case "watch":
 		return &programs[2191]
-	case "wc":
+	case "watchexec":
 		return &programs[2192]
-	case "wdiff":
+	case "wc":
 		return &programs[2193]
-	case "webpack":
+	case "wdiff":
 		return &programs[2194]
-	case "webpack-dev-server":
+	case "webpack":
 		return &programs[2195]
-	case "rspack":
+	case "webpack-dev-server":
 		return &programs[2196]
-	case "rsbuild":
+	case "rspack":
 		return &programs[2197]
-	case "tsup":
+	case "rsbuild":
 		return &programs[2198]
-	case "tsdown":
+	case "tsup":
 		return &programs[2199]
-	case "unbuild":
+	case "tsdown":
 		return &programs[2200]
-	case "microbundle":
+	case "unbuild":
 		return &programs[2201]
-	case "swc":
+	case "microbundle":
 		return &programs[2202]
-	case "babel":
+	case "swc":
 		return &programs[2203]
-	case "browserify":
+	case "babel":
 		return &programs[2204]
-	case "ncc":
+	case "browserify":
 		return &programs[2205]
-	case "wget":
+	case "ncc":
 		return &programs[2206]
-	case "whatis":
+	case "wget":
 		return &programs[2207]
-	case "whence":
+	case "whatis":
 		return &programs[2208]
-	case "where":
+	case "whence":
 		return &programs[2209]
-	case "which":
+	case "where":
 		return &programs[2210]
-	case "whereis":
+	case "which":
 		return &programs[2211]
-	case "who":
+	case "whereis":
 		return &programs[2212]
-	case "whoami":
+	case "who":
 		return &programs[2213]
-	case "logname":
+	case "whoami":
 		return &programs[2214]
-	case "groups":
+	case "logname":
 		return &programs[2215]
-	case "factor":
+	case "groups":
 		return &programs[2216]
-	case "whois":
+	case "factor":
 		return &programs[2217]
-	case "wipefs":
+	case "whois":
 		return &programs[2218]
-	case "wpa_passphrase":
+	case "wipefs":
 		return &programs[2219]
-	case "wsl":
+	case "wpa_passphrase":
 		return &programs[2220]
-	case "wsl.exe":
+	case "wsl":
 		return &programs[2221]
-	case "oil":
+	case "wsl.exe":
 		return &programs[2222]
-	case "osh":
+	case "oil":
 		return &programs[2223]
-	case "ysh":
+	case "osh":
 		return &programs[2224]
-	case "rc":
+	case "ysh":
 		return &programs[2225]
-	case "es":
+	case "rc":
 		return &programs[2226]
-	case "xargs":
+	case "es":
 		return &programs[2227]
-	case "xattr":
+	case "xargs":
 		return &programs[2228]
-	case "xcodebuild":
+	case "xattr":
 		return &programs[2229]
-	case "xcrun":
+	case "xcodebuild":
 		return &programs[2230]
-	case "xdg-settings":
+	case "xcrun":
 		return &programs[2231]
-	case "xdg-mime":
+	case "xdg-settings":
 		return &programs[2232]
-	case "xfreerdp":
+	case "xdg-mime":
 		return &programs[2233]
-	case "xmllint":
+	case "xfreerdp":
 		return &programs[2234]
-	case "xvfb-run":
+	case "xmllint":
 		return &programs[2235]
-	case "xxd":
+	case "xvfb-run":
 		return &programs[2236]
-	case "xz":
+	case "xxd":
 		return &programs[2237]
-	case "yamllint":
+	case "xz":
 		return &programs[2238]
-	case "yarn":
+	case "yamllint":
 		return &programs[2239]
-	case "yarnpkg":
+	case "yarn":
 		return &programs[2240]
-	case "yay":
+	case "yarnpkg":
 		return &programs[2241]
-	case "paru":
+	case "yay":
 		return &programs[2242]
-	case "emerge":
+	case "paru":
 		return &programs[2243]
-	case "xbps-install":
+	case "emerge":
 		return &programs[2244]
-	case "pkg":
+	case "xbps-install":
 		return &programs[2245]
-	case "pkgin":
+	case "pkg":
 		return &programs[2246]
-	case "port":
+	case "pkgin":
 		return &programs[2247]
-	case "rpm-ostree":
+	case "port":
 		return &programs[2248]
-	case "dnf5":
+	case "rpm-ostree":
 		return &programs[2249]
-	case "eopkg":
+	case "dnf5":
 		return &programs[2250]
-	case "swupd":
+	case "eopkg":
 		return &programs[2251]
-	case "opkg":
+	case "swupd":
 		return &programs[2252]
-	case "slackpkg":
+	case "opkg":
 		return &programs[2253]
-	case "choco":
+	case "slackpkg":
 		return &programs[2254]
-	case "scoop":
+	case "choco":
 		return &programs[2255]
-	case "winget":
+	case "scoop":
 		return &programs[2256]
-	case "nix-env":
+	case "winget":
 		return &programs[2257]
-	case "nix-build":
+	case "nix-env":
 		return &programs[2258]
-	case "nix-channel":
+	case "nix-build":
 		return &programs[2259]
-	case "nix-store":
+	case "nix-channel":
 		return &programs[2260]
-	case "nix-instantiate":
+	case "nix-store":
 		return &programs[2261]
-	case "nix-collect-garbage":
+	case "nix-instantiate":
 		return &programs[2262]
-	case "home-manager":
+	case "nix-collect-garbage":
 		return &programs[2263]
-	case "nixos-rebuild":
+	case "home-manager":
 		return &programs[2264]
-	case "guix":
+	case "nixos-rebuild":
 		return &programs[2265]
-	case "conan":
+	case "guix":
 		return &programs[2266]
-	case "vcpkg":
+	case "conan":
 		return &programs[2267]
-	case "spack":
+	case "vcpkg":
 		return &programs[2268]
-	case "luarocks":
+	case "spack":
 		return &programs[2269]
-	case "cpan":
+	case "luarocks":
 		return &programs[2270]
-	case "cpanm":
+	case "cpan":
 		return &programs[2271]
-	case "ghcup":
+	case "cpanm":
 		return &programs[2272]
-	case "sdk":
+	case "ghcup":
 		return &programs[2273]
-	case "jenv":
+	case "sdk":
 		return &programs[2274]
-	case "pyenv":
+	case "jenv":
 		return &programs[2275]
-	case "rbenv":
+	case "pyenv":
 		return &programs[2276]
-	case "goenv":
+	case "rbenv":
 		return &programs[2277]
-	case "tfenv":
+	case "goenv":
 		return &programs[2278]
-	case "chezmoi":
+	case "tfenv":
 		return &programs[2279]
-	case "stow":
+	case "chezmoi":
 		return &programs[2280]
-	case "yes":
+	case "stow":
 		return &programs[2281]
-	case "yq":
+	case "yes":
 		return &programs[2282]
-	case "yt-dlp":
+	case "yq":
 		return &programs[2283]
-	case "youtube-dl":
+	case "yt-dlp":
 		return &programs[2284]
-	case "gallery-dl":
+	case "youtube-dl":
 		return &programs[2285]
-	case "zcat":
+	case "gallery-dl":
 		return &programs[2286]
-	case "bzcat":
+	case "zcat":
 		return &programs[2287]
-	case "xzcat":
+	case "bzcat":
 		return &programs[2288]
-	case "zstdcat":
+	case "xzcat":
 		return &programs[2289]
-	case "lz4cat":
+	case "zstdcat":
 		return &programs[2290]
-	case "lzcat":
+	case "lz4cat":
 		return &programs[2291]
-	case "gzcat":
+	case "lzcat":
 		return &programs[2292]
-	case "zcmp":
+	case "gzcat":
 		return &programs[2293]
-	case "zdiff":
+	case "zcmp":
 		return &programs[2294]
-	case "bzcmp":
+	case "zdiff":
 		return &programs[2295]
-	case "bzdiff":
+	case "bzcmp":
 		return &programs[2296]
-	case "xzcmp":
+	case "bzdiff":
 		return &programs[2297]
-	case "xzdiff":
+	case "xzcmp":
 		return &programs[2298]
-	case "zfs":
+	case "xzdiff":
 		return &programs[2299]
-	case "zig":
+	case "zfs":
 		return &programs[2300]
-	case "nim":
+	case "zig":
 		return &programs[2301]
-	case "dart":
+	case "nim":
 		return &programs[2302]
-	case "crystal":
+	case "dart":
 		return &programs[2303]
-	case "v":
+	case "crystal":
 		return &programs[2304]
-	case "gleam":
+	case "v":
 		return &programs[2305]
-	case "rebar3":
+	case "gleam":
 		return &programs[2306]
-	case "stack":
+	case "rebar3":
 		return &programs[2307]
-	case "cabal":
+	case "stack":
 		return &programs[2308]
-	case "dune":
+	case "cabal":
 		return &programs[2309]
-	case "opam":
+	case "dune":
 		return &programs[2310]
-	case "sbcl-make":
+	case "opam":
 		return &programs[2311]
-	case "flutter":
+	case "sbcl-make":
 		return &programs[2312]
-	case "fvm":
+	case "flutter":
 		return &programs[2313]
-	case "hugo":
+	case "fvm":
 		return &programs[2314]
-	case "jekyll":
+	case "hugo":
 		return &programs[2315]
-	case "mkdocs":
+	case "jekyll":
 		return &programs[2316]
-	case "gprbuild":
+	case "mkdocs":
 		return &programs[2317]
-	case "alire":
+	case "gprbuild":
 		return &programs[2318]
-	case "zip":
+	case "alire":
 		return &programs[2319]
-	case "zipapp":
+	case "zip":
 		return &programs[2320]
-	case "zipcloak":
+	case "zipapp":
 		return &programs[2321]
-	case "zipfile":
+	case "zipcloak":
 		return &programs[2322]
-	case "tarfile":
+	case "zipfile":
 		return &programs[2323]
-	case "zipinfo":
+	case "tarfile":
 		return &programs[2324]
-	case "zipgrep":
+	case "zipinfo":
 		return &programs[2325]
-	case "zipnote":
+	case "zipgrep":
 		return &programs[2326]
-	case "lsar":
+	case "zipnote":
 		return &programs[2327]
-	case "zless":
+	case "lsar":
 		return &programs[2328]
-	case "zmore":
+	case "zless":
 		return &programs[2329]
-	case "bzless":
+	case "zmore":
 		return &programs[2330]
-	case "xzless":
+	case "bzless":
 		return &programs[2331]
-	case "zmodload":
+	case "xzless":
 		return &programs[2332]
-	case "zopfli":
+	case "zmodload":
 		return &programs[2333]
-	case "zpool":
+	case "zopfli":
 		return &programs[2334]
-	case "zstd":
+	case "zpool":
 		return &programs[2335]
-	case "unzstd":
+	case "zstd":
 		return &programs[2336]
-	case "zstdmt":
+	case "unzstd":
 		return &programs[2337]
-	case "pzstd":
+	case "zstdmt":
 		return &programs[2338]
-	case "zypper":
+	case "pzstd":
 		return &programs[2339]
+	case "zypper":
+		return &programs[2340]
 	}
 	return nil
 }
@@ -4807,6 +4809,8 @@ func effectOf(word string) Effect {
 		return EffInPlace
 	case "input":
 		return EffInput
+	case "listens":
+		return EffListens
 	case "load":
 		return EffLoad
 	case "load-pairs":
@@ -7262,7 +7266,7 @@ var programs = [...]Program{
 	{Name: "iwconfig", Operands: Unread, Facts: Outside},
 	{Name: "java", Style: Joined, Operands: Script, Options: options1082, Risk: 5, Prints: keys1083, Facts: Interpreter, Ends: true},
 	{Name: "javac", Style: Joined, Operands: Reads, Options: options1084, Risk: 38, Makes: keys1085, Prints: keys1083, Here: true},
-	{Name: "jest", Options: options1086, Makes: keys1087, Facts: Packaged, Workdir: true},
+	{Name: "jest", Spelling: Kebab, Options: options1086, Makes: keys1087, Facts: Packaged, Workdir: true},
 	{Name: "jj", Style: Exact, Operands: Unread, Options: options1088, Subs: subs1089, Settings: settings640, Harmless: keys1090, Inherit: true, Workdir: true},
 	{Name: "jobs", Style: POSIX, Options: options1091, Risk: 2, Facts: InShell, Special: "jobs"},
 	{Name: "join", Operands: Reads, Options: options1092, Shared: [][]Option{options8}, Risk: 3, Safe: true},
@@ -7467,39 +7471,40 @@ var programs = [...]Program{
 	{Name: "make", Options: options1239, Risk: 5, Prints: keys185, Also: also1240, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "gmake", Options: options1239, Risk: 5, Prints: keys185, Also: also1241, Facts: TaskRunner, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "man", Operands: Reads, Options: options1242, Shared: [][]Option{options8}, Risk: 3, Variables: keys1243, Facts: Interactive},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1244, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1244, Risk: 2, Facts: InShell, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1245}, Secrets: 22, Facts: Outside},
-	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1246, Workdir: true},
+	{Name: "manage.py", Options: options1244, Subs: subs1248, Inherit: true, Workdir: true},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options1249, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options1249, Risk: 2, Facts: InShell, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options1250}, Secrets: 22, Facts: Outside},
+	{Name: "markdownlint", Style: Exact, Operands: Reads, Options: options1251, Workdir: true},
 	{Name: "mc", Secrets: 23, Wordless: true},
-	{Name: "mcookie", Options: options1247},
-	{Name: "md5", Operands: Reads, Options: options1248},
+	{Name: "mcookie", Options: options1252},
+	{Name: "md5", Operands: Reads, Options: options1253},
 	{Name: "mdadm", Operands: Unread, Risk: 127},
-	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1249, Risk: 128},
-	{Name: "mediainfo", Operands: Reads, Options: options1250},
-	{Name: "meson", Operands: Unread, Subs: subs1257, Workdir: true},
+	{Name: "mdfind", Style: Dash, Operands: Unread, Options: options1254, Risk: 128},
+	{Name: "mediainfo", Operands: Reads, Options: options1255},
+	{Name: "meson", Operands: Unread, Subs: subs1262, Workdir: true},
 	{Name: "microk8s.kubectl", Style: Exact, Operands: Unread, Options: options1100, Subs: subs1179, Settings: settings1180, Equal: equal1181, Also: also1182, Inherit: true, Plugins: true, Kinds: true, Special: "kubectl"},
 	{Name: "micromamba", Operands: Unread, Options: options283, Subs: subs286, Settings: settings287, Harmless: keys288, Also: also291},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1183, Subs: subs1186, Risk: 129, Settings: settings640, Harmless: keys1187, Also: also1258, Facts: Outside, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options1259, Subs: subs1265, Settings: settings1266, Harmless: keys1267, Variables: keys1268, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options1259, Subs: subs1265, Settings: settings1266, Harmless: keys1267, Variables: keys1268, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs1272, Prints: keys584, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options1273, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mke2fs", Operands: Unread, Options: options1274, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext2", Operands: Unread, Options: options1274, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext3", Operands: Unread, Options: options1274, Risk: 130, Facts: Outside},
-	{Name: "mkfs.ext4", Operands: Unread, Options: options1274, Risk: 130, Facts: Outside},
-	{Name: "mkfifo", Operands: Outputs, Options: options1275, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mknod", Operands: Outputs, Options: options1275, Shared: [][]Option{options8}, Risk: 41},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options1183, Subs: subs1186, Risk: 129, Settings: settings640, Harmless: keys1187, Also: also1263, Facts: Outside, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options1264, Subs: subs1270, Settings: settings1271, Harmless: keys1272, Variables: keys1273, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options1264, Subs: subs1270, Settings: settings1271, Harmless: keys1272, Variables: keys1273, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs1277, Prints: keys584, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options1278, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mke2fs", Operands: Unread, Options: options1279, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext2", Operands: Unread, Options: options1279, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext3", Operands: Unread, Options: options1279, Risk: 130, Facts: Outside},
+	{Name: "mkfs.ext4", Operands: Unread, Options: options1279, Risk: 130, Facts: Outside},
+	{Name: "mkfifo", Operands: Outputs, Options: options1280, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mknod", Operands: Outputs, Options: options1280, Shared: [][]Option{options8}, Risk: 41},
 	{Name: "mkswap", Operands: Unread, Risk: 56},
 	{Name: "cfdisk", Operands: Unread, Risk: 56},
 	{Name: "mkfs", Operands: Unread, Risk: 56},
@@ -7510,9 +7515,9 @@ var programs = [...]Program{
 	{Name: "mkfs.ntfs", Operands: Unread, Risk: 56},
 	{Name: "blkdiscard", Operands: Unread, Risk: 56},
 	{Name: "ddrescue", Operands: Unread, Risk: 56},
-	{Name: "mktemp", Operands: Outputs, Options: options1276, Shared: [][]Option{options8}, Risk: 131, Special: "mktemp"},
-	{Name: "mocha", Options: options1277, Facts: Packaged, Workdir: true},
-	{Name: "mockgen", Style: Dash, Options: options1278, Makes: keys1279, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options1281, Shared: [][]Option{options8}, Risk: 131, Special: "mktemp"},
+	{Name: "mocha", Spelling: Kebab, Options: options1282, Facts: Packaged, Workdir: true},
+	{Name: "mockgen", Style: Dash, Options: options1283, Makes: keys1284, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options153, Secrets: 24, Facts: Outside},
 	{Name: "mongodump", Operands: Unread, Options: options153, Risk: 38, Secrets: 24, Facts: Outside},
 	{Name: "mongoexport", Operands: Unread, Options: options153, Facts: Outside},
@@ -7558,257 +7563,257 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options153, Facts: Outside},
 	{Name: "mongorestore", Operands: Unread, Options: options153, Risk: 69, Secrets: 24, Facts: Outside},
 	{Name: "mongosh", Operands: Unread, Options: options153, Risk: 49, Secrets: 24, Facts: Outside},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1280, Also: also1281, Facts: TaskRunner, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options1282, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1283, Risk: 15, Facts: Outside, Ends: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1285, Also: also1286, Facts: TaskRunner, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options1287, Shared: [][]Option{options8}, Risk: 119, Facts: Interactive},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1288, Risk: 15, Facts: Outside, Ends: true},
 	{Name: "mount", Operands: Unread, Options: options155, Risk: 132, Facts: Outside, Special: "mount"},
-	{Name: "mtr", Options: options1284},
-	{Name: "traceroute6", Options: options1284},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1285, Subs: subs1289, Facts: Outside},
+	{Name: "mtr", Options: options1289},
+	{Name: "traceroute6", Options: options1289},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1290, Subs: subs1294, Facts: Outside},
 	{Name: "multipath", Risk: 133, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1290},
+	{Name: "multitail", Operands: Reads, Options: options1295},
 	{Name: "mutool", Operands: Unread},
-	{Name: "mutt", Style: POSIX, Options: options1291, Facts: Outside, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1291, Facts: Outside, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1292, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "mvn", Options: options1293, Risk: 5, Variables: keys1294, Also: also1295, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnw", Options: options1293, Also: also1296, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mvnd", Options: options1293, Also: also1296, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
-	{Name: "mypy", Operands: Reads, Options: options1297, Makes: keys1298, Prints: keys289, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1299, Risk: 49, Secrets: 22, Prints: keys786, Variables: keys1300, Also: also1301, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mariadb", Options: options1299, Risk: 49, Secrets: 22, Prints: keys786, Variables: keys1300, Also: also1302, Facts: Outside | Interactive, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1245}, Risk: 134, Secrets: 22, Facts: Outside | NamesHosts},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1245}, Risk: 38, Secrets: 22, Facts: Outside},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1245}, Risk: 69, Secrets: 22, Facts: Outside},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1245}, Risk: 69, Secrets: 22, Facts: Outside},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1245}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mutt", Style: POSIX, Options: options1296, Facts: Outside, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1296, Facts: Outside, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1297, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "mvn", Options: options1298, Risk: 5, Variables: keys1299, Also: also1300, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnw", Options: options1298, Also: also1301, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mvnd", Options: options1298, Also: also1301, Facts: TaskRunner, Workdir: true, Special: "mvn", Obeys: "pom.xml"},
+	{Name: "mypy", Operands: Reads, Options: options1302, Makes: keys1303, Prints: keys289, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1304, Risk: 49, Secrets: 22, Prints: keys786, Variables: keys1305, Also: also1306, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mariadb", Options: options1304, Risk: 49, Secrets: 22, Prints: keys786, Variables: keys1305, Also: also1307, Facts: Outside | Interactive, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options1250}, Risk: 134, Secrets: 22, Facts: Outside | NamesHosts},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options1250}, Risk: 38, Secrets: 22, Facts: Outside},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options1250}, Risk: 69, Secrets: 22, Facts: Outside},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options1250}, Risk: 69, Secrets: 22, Facts: Outside},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options1250}, Risk: 3, Secrets: 22, Facts: Outside | NamesHosts},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
-	{Name: "namei", Operands: Names, Options: options1303},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1304},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1304},
+	{Name: "namei", Operands: Names, Options: options1308},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options1309},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options1309},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options80, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options80, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options80, Shared: [][]Option{options8}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1305, Risk: 15, Prints: keys1306},
-	{Name: "netcat", Options: options1305, Risk: 15, Prints: keys1306, Also: also1307},
-	{Name: "ncat", Options: options1305, Risk: 15, Prints: keys1306, Also: also1307},
-	{Name: "nc.openbsd", Options: options1305},
-	{Name: "nc.traditional", Options: options1305},
+	{Name: "nc", Options: options1310, Risk: 15, Prints: keys1311},
+	{Name: "netcat", Options: options1310, Risk: 15, Prints: keys1311, Also: also1312},
+	{Name: "ncat", Options: options1310, Risk: 15, Prints: keys1311, Also: also1312},
+	{Name: "nc.openbsd", Options: options1310},
+	{Name: "nc.traditional", Options: options1310},
 	{Name: "ncdu", Operands: Unread, Options: options544},
 	{Name: "gdu", Operands: Unread, Options: options544},
 	{Name: "dua", Operands: Unread, Options: options544},
-	{Name: "nethogs", Options: options1308, Facts: Outside},
+	{Name: "nethogs", Options: options1313, Facts: Outside},
 	{Name: "netplan", Risk: 135, Facts: Outside, Wordless: true},
-	{Name: "netstat", Options: options1309, Risk: 3, Facts: Outside},
+	{Name: "netstat", Options: options1314, Risk: 3, Facts: Outside},
 	{Name: "networksetup", Operands: Unread, Risk: 136, Facts: Outside},
 	{Name: "newgrp", Risk: 137, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1280, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 138, Prints: keys1310, Facts: Outside},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1285, Workdir: true},
+	{Name: "nft", Operands: Unread, Risk: 138, Prints: keys1315, Facts: Outside},
 	{Name: "nginx", Risk: 139, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1280, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 28, Ends: true, Plain: true},
-	{Name: "ninja", Operands: Unread, Options: options1312, Risk: 5, Also: also1313, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "ninja-build", Operands: Unread, Options: options1312, Risk: 5, Also: also1314, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
-	{Name: "nix", Operands: Unread, Subs: subs1316, Settings: settings1317, Harmless: keys1318, Variables: keys1319},
-	{Name: "nix-shell", Operands: Script, Options: options1320, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1321, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options206, Risk: 3, Variables: keys1322, Special: "gcc"},
-	{Name: "objdump", Operands: Reads, Options: options206, Risk: 3, Variables: keys1322, Special: "gcc"},
-	{Name: "readelf", Operands: Reads, Options: options206, Risk: 3, Variables: keys1322, Special: "gcc"},
-	{Name: "size", Operands: Reads, Options: options206, Risk: 3, Variables: keys1322, Special: "gcc"},
-	{Name: "otool", Operands: Reads, Options: options206, Risk: 3, Variables: keys1322, Special: "gcc"},
-	{Name: "nmap", Style: Joined, Options: options1323, Risk: 15, Prints: keys289, Facts: Outside},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1285, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1316, Risk: 28, Ends: true, Plain: true},
+	{Name: "ninja", Operands: Unread, Options: options1317, Risk: 5, Also: also1318, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "ninja-build", Operands: Unread, Options: options1317, Risk: 5, Also: also1319, Facts: TaskRunner, Workdir: true, Obeys: "build.ninja"},
+	{Name: "nix", Operands: Unread, Subs: subs1321, Settings: settings1322, Harmless: keys1323, Variables: keys1324},
+	{Name: "nix-shell", Operands: Script, Options: options1325, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1326, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options206, Risk: 3, Variables: keys1327, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options206, Risk: 3, Variables: keys1327, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options206, Risk: 3, Variables: keys1327, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options206, Risk: 3, Variables: keys1327, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options206, Risk: 3, Variables: keys1327, Special: "gcc"},
+	{Name: "nmap", Style: Joined, Options: options1328, Risk: 15, Prints: keys289, Facts: Outside},
 	{Name: "nmcli", Operands: Unread, Risk: 140, Secrets: 26, Facts: Outside, Abbreviates: true},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1324, Risk: 5, Prints: keys185, Variables: keys1325, Also: also1326, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1324, Risk: 5, Prints: keys185, Variables: keys1325, Also: also1327, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1324, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1328, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1329, Risk: 5, Prints: keys185, Variables: keys1330, Also: also1331, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1329, Risk: 5, Prints: keys185, Variables: keys1330, Also: also1332, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1329, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.js"},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1333, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1066, Risk: 28, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1329, Subs: subs1336, Risk: 141, Variables: keys1337, Also: also1338, Facts: Outside, Inherit: true},
-	{Name: "nosetests", Operands: Loads, Options: options1339, Workdir: true},
-	{Name: "nosetests3", Operands: Loads, Options: options1339, Workdir: true},
-	{Name: "npm", Operands: Unread, Options: options254, Subs: subs258, Risk: 29, Secrets: 3, Settings: settings259, Harmless: keys260, Prints: keys185, Aside: keys261, Offline: keys262, Also: also1340, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
-	{Name: "npm-run-all", Options: options1341, Also: also282, Facts: TaskRunner, Workdir: true},
-	{Name: "run-s", Options: options1341, Also: also282, Facts: TaskRunner, Workdir: true},
-	{Name: "run-p", Options: options1341, Also: also282, Facts: TaskRunner, Workdir: true},
-	{Name: "npm-run-all2", Options: options1341, Also: also282, Facts: TaskRunner, Workdir: true},
-	{Name: "nproc", Options: options1342, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1343, Risk: 5, Prints: keys185, Also: also1344, Ends: true, Workdir: true, Registry: "npm"},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1334, Subs: subs1341, Risk: 141, Variables: keys1342, Also: also1343, Facts: Outside, Inherit: true},
+	{Name: "nosetests", Operands: Loads, Options: options1344, Workdir: true},
+	{Name: "nosetests3", Operands: Loads, Options: options1344, Workdir: true},
+	{Name: "npm", Operands: Unread, Options: options254, Subs: subs258, Risk: 29, Secrets: 3, Settings: settings259, Harmless: keys260, Prints: keys185, Aside: keys261, Offline: keys262, Also: also1345, Facts: BySubcommand, Inherit: true, Workdir: true, Abbreviates: true, Updates: true, Special: "npm", Registry: "npm package:publish package:unpublish package:dist-tag"},
+	{Name: "npm-run-all", Options: options1346, Also: also282, Facts: TaskRunner, Workdir: true},
+	{Name: "run-s", Options: options1346, Also: also282, Facts: TaskRunner, Workdir: true},
+	{Name: "run-p", Options: options1346, Also: also282, Facts: TaskRunner, Workdir: true},
+	{Name: "npm-run-all2", Options: options1346, Also: also282, Facts: TaskRunner, Workdir: true},
+	{Name: "nproc", Options: options1347, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1348, Risk: 5, Prints: keys185, Also: also1349, Ends: true, Workdir: true, Registry: "npm"},
 	{Name: "nr", Also: also282, Wordless: true},
 	{Name: "wsrun", Also: also282, Wordless: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1345, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1350, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 142, Facts: NamesHosts, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1346, Facts: Interpreter, Stdin: true},
-	{Name: "nuget", Settings: settings1347, Also: also1348, Wordless: true, Registry: "nuget"},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1349, Ends: true},
-	{Name: "numfmt", Options: options1350, Shared: [][]Option{options8}, Safe: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1351, Facts: Interpreter, Stdin: true},
+	{Name: "nuget", Settings: settings1352, Also: also1353, Wordless: true, Registry: "nuget"},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1354, Ends: true},
+	{Name: "numfmt", Options: options1355, Shared: [][]Option{options8}, Safe: true},
 	{Name: "nvidia-smi", Operands: Names, Options: options250, Risk: 143},
 	{Name: "nvme", Operands: Unread, Risk: 144},
-	{Name: "nvtop", Operands: Unread, Options: options1351},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1352, Prints: keys1353, Ends: true, Stdin: true},
+	{Name: "nvtop", Operands: Unread, Options: options1356},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1357, Prints: keys1358, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options973, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1354, Subs: subs1358, Facts: Outside, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1354, Subs: subs1358, Facts: Outside, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1359},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1365, Risk: 145, Secrets: 27, Also: also1366},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1367, Subs: subs1377, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1359, Subs: subs1363, Facts: Outside, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1359, Subs: subs1363, Facts: Outside, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1364},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1370, Risk: 145, Secrets: 27, Also: also1371},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1372, Subs: subs1382, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options1189, Secrets: 6, Facts: Outside},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1378, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1382, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1383, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1387, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options54, Subs: subs55, Risk: 146, Facts: Outside},
-	{Name: "pandoc", Operands: Reads, Options: options1383, Prints: keys185},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1384, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
+	{Name: "pandoc", Operands: Reads, Options: options1388, Prints: keys185},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1389, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
 	{Name: "parted", Operands: Unread, Risk: 147},
-	{Name: "paste", Operands: Reads, Options: options1385, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1386, Shared: [][]Option{options8}, Risk: 148, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1387, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pax", Operands: Unread, Options: options1388},
+	{Name: "paste", Operands: Reads, Options: options1390, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1391, Shared: [][]Option{options8}, Risk: 148, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1392, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1393},
 	{Name: "pbzip2", Operands: Outputs, Options: options204, Beside: true, Endings: ".bz2 .bz .tbz2=.tar .tbz=.tar"},
 	{Name: "lbzip2", Operands: Outputs, Options: options204, Beside: true, Endings: ".bz2 .bz .tbz2=.tar .tbz=.tar"},
-	{Name: "pcre2grep", Operands: Code, Options: options1389, Shared: [][]Option{options1390}},
-	{Name: "pcregrep", Operands: PatternReads, Options: options1391, Shared: [][]Option{options1390}},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1397, Risk: 149, Facts: Outside},
+	{Name: "pcre2grep", Operands: Code, Options: options1394, Shared: [][]Option{options1395}},
+	{Name: "pcregrep", Operands: PatternReads, Options: options1396, Shared: [][]Option{options1395}},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1402, Risk: 149, Facts: Outside},
 	{Name: "pctrestore", Risk: 69, Facts: Outside, Wordless: true},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1398},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1399, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1400},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1401, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1401, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1401, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1401, Inherit: true, Workdir: true, Registry: "pdm"},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1407},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1408, Risk: 5, Prints: keys185, Variables: keys1409, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1408, Risk: 5, Prints: keys185, Variables: keys1409, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1408, Risk: 5, Prints: keys185, Variables: keys1409, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1408, Risk: 5, Prints: keys185, Variables: keys1409, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1408, Risk: 5, Prints: keys185, Variables: keys1409, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options1403},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1404, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1405},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1406, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1406, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1406, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Settings: settings277, Harmless: keys1019, Offline: keys1406, Inherit: true, Workdir: true, Registry: "pdm"},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1412},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1413, Risk: 5, Prints: keys185, Variables: keys1414, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1413, Risk: 5, Prints: keys185, Variables: keys1414, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1413, Risk: 5, Prints: keys185, Variables: keys1414, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1413, Risk: 5, Prints: keys185, Variables: keys1414, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1413, Risk: 5, Prints: keys185, Variables: keys1414, Facts: Interpreter, Ends: true, Stdin: true, Special: "perl", Inline: "inline.pl"},
 	{Name: "pg_dump", Options: options540, Risk: 38},
 	{Name: "pg_dumpall", Options: options540, Risk: 38},
 	{Name: "pg_basebackup", Options: options540, Risk: 38},
@@ -7825,101 +7830,101 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options540, Facts: Outside},
 	{Name: "pg_ctl", Options: options540, Facts: Outside},
 	{Name: "pg_ctlcluster", Options: options540, Facts: Outside},
-	{Name: "pgrep", Options: options1410, Shared: [][]Option{options611}, Risk: 3, Equal: equal417, Facts: Outside, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1411, Risk: 5, Prints: keys185, Also: also1412, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1411, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
-	{Name: "phpunit", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1413, Facts: Packaged, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1414},
-	{Name: "pidwait", Options: options1415, Shared: [][]Option{options611}, Equal: equal417, Facts: Outside},
+	{Name: "pgrep", Options: options1415, Shared: [][]Option{options611}, Risk: 3, Equal: equal417, Facts: Outside, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1416, Risk: 5, Prints: keys185, Also: also1417, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1416, Ends: true, Workdir: true, Stdin: true, Abbreviates: true, Inline: "inline.php"},
+	{Name: "phpunit", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1418, Facts: Packaged, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1419},
+	{Name: "pidwait", Options: options1420, Shared: [][]Option{options611}, Equal: equal417, Facts: Outside},
 	{Name: "pigz", Operands: Outputs, Options: options174, Beside: true, Endings: ".gz -gz .z -z _z .zz -zz .zip .tgz=.tar .taz=.tar"},
 	{Name: "unpigz", Operands: Outputs, Options: options174, Beside: true, Endings: ".gz -gz .z -z _z .zz -zz .zip .tgz=.tar .taz=.tar"},
-	{Name: "ping", Options: options1416, Risk: 151, Facts: NamesHosts},
-	{Name: "ping6", Options: options1416},
-	{Name: "arping", Options: options1416},
-	{Name: "fping", Options: options1416},
-	{Name: "pinky", Options: options1417, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1418, Subs: subs1426, Risk: 152, Secrets: 3, Settings: settings640, Harmless: keys1427, Prints: keys289, Offline: keys1428, Variables: keys1429, Ignored: keys1430, Also: also1431, Facts: Packaged, Inherit: true, Registry: "pip"},
-	{Name: "pip2", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.8", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.9", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.10", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.11", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.12", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.13", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3.14", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip.exe", Operands: Unread, Options: options1418, Subs: subs1426, Settings: settings640, Harmless: keys1427, Offline: keys1428, Inherit: true, Registry: "pip"},
-	{Name: "pip3", Operands: Unread, Options: options1418, Subs: subs1426, Risk: 152, Settings: settings640, Harmless: keys1427, Offline: keys1428, Also: also1432, Inherit: true, Registry: "pip"},
-	{Name: "pipx", Operands: Unread, Options: options1433, Subs: subs1437, Risk: 152},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1438, Risk: 41, Ends: true},
+	{Name: "ping", Options: options1421, Risk: 151, Facts: NamesHosts},
+	{Name: "ping6", Options: options1421},
+	{Name: "arping", Options: options1421},
+	{Name: "fping", Options: options1421},
+	{Name: "pinky", Options: options1422, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1423, Subs: subs1431, Risk: 152, Secrets: 3, Settings: settings640, Harmless: keys1432, Prints: keys289, Offline: keys1433, Variables: keys1434, Ignored: keys1435, Also: also1436, Facts: Packaged, Inherit: true, Registry: "pip"},
+	{Name: "pip2", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.8", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.9", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.10", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.11", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.12", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.13", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3.14", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip.exe", Operands: Unread, Options: options1423, Subs: subs1431, Settings: settings640, Harmless: keys1432, Offline: keys1433, Inherit: true, Registry: "pip"},
+	{Name: "pip3", Operands: Unread, Options: options1423, Subs: subs1431, Risk: 152, Settings: settings640, Harmless: keys1432, Offline: keys1433, Also: also1437, Inherit: true, Registry: "pip"},
+	{Name: "pipx", Operands: Unread, Options: options1438, Subs: subs1442, Risk: 152},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1443, Risk: 41, Ends: true},
 	{Name: "pkgutil", Risk: 153, Wordless: true},
-	{Name: "pkill", Options: options1415, Shared: [][]Option{options611}, Risk: 38, Equal: equal417, Facts: Outside},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1441, Facts: Packaged, Workdir: true},
+	{Name: "pkill", Options: options1420, Shared: [][]Option{options611}, Risk: 38, Equal: equal417, Facts: Outside},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1446, Facts: Packaged, Workdir: true},
 	{Name: "plink", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1214, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1214, Safe: true},
 	{Name: "plutil", Risk: 154, Wordless: true},
-	{Name: "pmap", Operands: Names, Options: options1442, Risk: 3},
-	{Name: "pnginfo", Operands: Reads, Options: options1443},
-	{Name: "pnpm", Style: Exact, Options: options1444, Subs: subs1449, Risk: 155, Secrets: 3, Settings: settings1450, Harmless: keys1451, Aside: keys1452, Offline: keys1453, Variables: keys1454, Also: also1455, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1456, Also: also1457, Ends: true, Workdir: true, Registry: "npm pnpm"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options514, Subs: subs515, Risk: 156, Also: also1458, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Risk: 157, Secrets: 29, Settings: settings277, Harmless: keys1019, Offline: keys1459, Variables: keys1460, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1461, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1462, Shared: [][]Option{options8}, Safe: true},
+	{Name: "pmap", Operands: Names, Options: options1447, Risk: 3},
+	{Name: "pnginfo", Operands: Reads, Options: options1448},
+	{Name: "pnpm", Style: Exact, Options: options1449, Subs: subs1454, Risk: 155, Secrets: 3, Settings: settings1455, Harmless: keys1456, Aside: keys1457, Offline: keys1458, Variables: keys1459, Also: also1460, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Registry: "npm pnpm package:publish"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1461, Also: also1462, Ends: true, Workdir: true, Registry: "npm pnpm"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options514, Subs: subs515, Risk: 156, Also: also1463, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1010, Subs: subs1018, Risk: 157, Secrets: 29, Settings: settings277, Harmless: keys1019, Offline: keys1464, Variables: keys1465, Facts: ObeysProject, Inherit: true, Workdir: true, Registry: "poetry"},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1466, Risk: 2, Facts: InShell, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1467, Shared: [][]Option{options8}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1203, Subs: subs1205, Prints: keys289, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
 	{Name: "prek", Operands: Unread, Options: options1203, Subs: subs1205, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
-	{Name: "prettier", Operands: Reads, Options: options1463, Prints: keys185, Facts: Packaged, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1464, Facts: InShell, Special: "echo"},
-	{Name: "printenv", Options: options1465, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1466, Risk: 3, Facts: InShell, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1467, Risk: 37, Ends: true},
+	{Name: "prettier", Operands: Reads, Options: options1468, Prints: keys185, Facts: Packaged, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1469, Facts: InShell, Special: "echo"},
+	{Name: "printenv", Options: options1470, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1471, Risk: 3, Facts: InShell, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1472, Risk: 37, Ends: true},
 	{Name: "profiles", Risk: 158, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1468, Risk: 32, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1469, Makes: keys1470, Prints: keys1306},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1471, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1471, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1472, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1473, Risk: 32, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1474, Makes: keys1475, Prints: keys1311},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1476, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1476, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1477, Risk: 3, Facts: Outside, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
-	{Name: "psql", Options: options1473, Risk: 49, Variables: keys1474, Facts: Outside | Interactive, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1475, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1280, Risk: 159, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1461, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1476},
+	{Name: "psql", Options: options1478, Risk: 49, Variables: keys1479, Facts: Outside | Interactive, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1480, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1285, Risk: 159, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1466, Risk: 2, Facts: InShell, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1481},
 	{Name: "pve-firewall", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 160, Facts: Outside},
 	{Name: "pveam", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 161},
 	{Name: "pveceph", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 162, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1479, Risk: 163, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1484, Risk: 163, Facts: Outside},
 	{Name: "pvenode", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 164, Facts: Outside},
 	{Name: "ha-manager", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 164, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1482, Risk: 165, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1487, Risk: 165, Facts: Outside},
 	{Name: "pvesm", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 166, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options234, Shared: [][]Option{options235}},
 	{Name: "pmxcfs", Style: Joined, Options: options234, Shared: [][]Option{options235}},
@@ -7934,85 +7939,85 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 167},
 	{Name: "pveum", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 168, Facts: Outside},
 	{Name: "pveversion", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 169},
-	{Name: "pwd", Style: POSIX, Options: options1483, Risk: 3, Facts: InShell, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1484},
-	{Name: "compileall", Operands: Outputs, Options: options1484},
-	{Name: "pycodestyle", Operands: Reads, Options: options1485, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options1485, Workdir: true},
-	{Name: "pyflakes3", Operands: Reads, Options: options1485, Workdir: true},
-	{Name: "pydoc", Options: options1486},
-	{Name: "pydocstyle", Operands: Reads, Options: options1487, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options1488, Makes: keys586, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "pyproject-build", Operands: Loads, Options: options1489},
-	{Name: "build", Operands: Loads, Options: options1489},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1490, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1490, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1490, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1490, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "pyre", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "pytype", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "xenon", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "pyroma", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "interrogate", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "safety", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "pip-audit", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "ty", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "zuban", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "cfn-lint", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "curlylint", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "refurb", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "slotscheck", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "import-linter", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "lint-imports", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "deptry", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "proselint", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "vale", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "stubtest", Operands: Unread, Options: options1491, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options1492, Facts: Packaged, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options1492, Facts: Packaged, Workdir: true},
-	{Name: "pytest", Options: options1493, Settings: settings1494, Harmless: keys1495, Makes: keys1496, Variables: keys1497, Also: also1498, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1493, Settings: settings1494, Harmless: keys1495, Makes: keys1496, Variables: keys1497, Also: also1499, Facts: Packaged, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1490, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1505, Risk: 149, Also: also1506, Facts: Outside},
+	{Name: "pwd", Style: POSIX, Options: options1488, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1489},
+	{Name: "compileall", Operands: Outputs, Options: options1489},
+	{Name: "pycodestyle", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "pyflakes3", Operands: Reads, Options: options1490, Workdir: true},
+	{Name: "pydoc", Options: options1491},
+	{Name: "pydocstyle", Operands: Reads, Options: options1492, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options1493, Makes: keys586, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "pyproject-build", Operands: Loads, Options: options1494},
+	{Name: "build", Operands: Loads, Options: options1494},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1495, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1495, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1495, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1495, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "pyre", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "pytype", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "xenon", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "pyroma", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "interrogate", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "safety", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "pip-audit", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "ty", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "zuban", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "cfn-lint", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "curlylint", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "refurb", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "slotscheck", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "import-linter", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "lint-imports", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "deptry", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "proselint", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "vale", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "stubtest", Operands: Unread, Options: options1496, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options1497, Facts: Packaged, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options1497, Facts: Packaged, Workdir: true},
+	{Name: "pytest", Options: options1498, Settings: settings1499, Harmless: keys1500, Makes: keys1501, Variables: keys1502, Also: also1503, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1498, Settings: settings1499, Harmless: keys1500, Makes: keys1501, Variables: keys1502, Also: also1504, Facts: Packaged, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1495, Risk: 5, Prints: keys289, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Special: "python", Inline: "inline.py"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options235}, Subs: subs1510, Risk: 149, Also: also1511, Facts: Outside},
 	{Name: "qmrestore", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 69, Facts: Outside},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options572, Facts: InShell | Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options153, Secrets: 30, Facts: Outside},
-	{Name: "radon", Operands: Unread, Options: options1351, Subs: subs1508, Workdir: true},
-	{Name: "rails", Options: options1509, Subs: subs1512, Also: also1513, Workdir: true, Abbreviates: true},
+	{Name: "radon", Operands: Unread, Options: options1356, Subs: subs1513, Workdir: true},
+	{Name: "rails", Options: options1514, Subs: subs1517, Also: also1518, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options593, Subs: subs600, Facts: Outside, Inherit: true},
-	{Name: "rake", Options: options1514, Also: also1515, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1516, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1516, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1519, Also: also1520, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1521, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1521, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Shared: [][]Option{options1}, Secrets: 1, Here: true},
 	{Name: "rbd", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 170, Facts: Outside},
-	{Name: "rc-service", Operands: Unread, Also: also1517, Facts: Outside},
-	{Name: "invoke-rc.d", Operands: Unread, Also: also1517, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1518, Subs: subs1520, Risk: 171, Variables: keys1521, Facts: Outside},
+	{Name: "rc-service", Operands: Unread, Also: also1522, Facts: Outside},
+	{Name: "invoke-rc.d", Operands: Unread, Also: also1522, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1523, Subs: subs1525, Risk: 171, Variables: keys1526, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1522, Risk: 2, Facts: InShell, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1523, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1527, Risk: 2, Facts: InShell, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1528, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options988, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1524, Risk: 172, Secrets: 31, Variables: keys1525, Facts: Interpreter | NamesHosts, Folds: true},
-	{Name: "remake", Options: options1239, Also: also1526, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "bmake", Options: options1239, Also: also1526, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
-	{Name: "pmake", Options: options1239, Also: also1526, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "redis-cli", Options: options1529, Risk: 172, Secrets: 31, Variables: keys1530, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "remake", Options: options1239, Also: also1531, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "bmake", Options: options1239, Also: also1531, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
+	{Name: "pmake", Options: options1239, Also: also1531, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 38, Wordless: true},
 	{Name: "repoquery", Risk: 173, Wordless: true},
 	{Name: "resolvectl", Options: options539, Risk: 174, Facts: Outside | NamesHosts},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1527, Subs: subs1531, Facts: Outside, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1532, Subs: subs1536, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options266, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -8037,69 +8042,69 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1532, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1537, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options989, Shared: [][]Option{options8}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options989, Shared: [][]Option{options8}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1533},
-	{Name: "del", Operands: Outputs, Options: options1533},
-	{Name: "trash", Operands: Outputs, Options: options1533},
-	{Name: "trash-put", Operands: Outputs, Options: options1533},
-	{Name: "del-cli", Operands: Outputs, Options: options1533},
-	{Name: "shx", Operands: Outputs, Options: options1533},
-	{Name: "cpx", Operands: Outputs, Options: options1533},
-	{Name: "cpy", Operands: Outputs, Options: options1533},
-	{Name: "ncp", Operands: Outputs, Options: options1533},
-	{Name: "mkdirp", Operands: Outputs, Options: options1533},
-	{Name: "copyfiles", Operands: Outputs, Options: options1533},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1533},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1532},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1534, Risk: 37, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1535, Shared: [][]Option{options8}, Risk: 175, Also: also1536},
-	{Name: "grm", Operands: Writes, Options: options1535, Shared: [][]Option{options8}, Risk: 175, Also: also1537},
-	{Name: "rmdir", Operands: Writes, Options: options1538, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1539, Workdir: true},
+	{Name: "rimraf", Operands: Outputs, Options: options1538},
+	{Name: "del", Operands: Outputs, Options: options1538},
+	{Name: "trash", Operands: Outputs, Options: options1538},
+	{Name: "trash-put", Operands: Outputs, Options: options1538},
+	{Name: "del-cli", Operands: Outputs, Options: options1538},
+	{Name: "shx", Operands: Outputs, Options: options1538},
+	{Name: "cpx", Operands: Outputs, Options: options1538},
+	{Name: "cpy", Operands: Outputs, Options: options1538},
+	{Name: "ncp", Operands: Outputs, Options: options1538},
+	{Name: "mkdirp", Operands: Outputs, Options: options1538},
+	{Name: "copyfiles", Operands: Outputs, Options: options1538},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1538},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1537},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1539, Risk: 37, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1540, Shared: [][]Option{options8}, Risk: 175, Also: also1541},
+	{Name: "grm", Operands: Writes, Options: options1540, Shared: [][]Option{options8}, Risk: 175, Also: also1542},
+	{Name: "rmdir", Operands: Writes, Options: options1543, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1544, Workdir: true},
 	{Name: "route", Operands: Unread, Risk: 176, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options54, Subs: subs55, Risk: 177},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options236, Prints: keys1540, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options236, Prints: keys1545, Stdin: true},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1541, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options1542, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1359, Risk: 178, Prints: keys289},
-	{Name: "rubocop", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1543, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1543, Workdir: true},
+	{Name: "rspec", Options: options1546, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options1547, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1364, Risk: 178, Prints: keys289},
+	{Name: "rubocop", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1548, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1548, Workdir: true},
 	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1095, Risk: 5, Prints: keys185, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1544, Subs: subs1548, Risk: 179, Makes: keys1549, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1550, Risk: 41, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1551, Shared: [][]Option{options8}, Risk: 34, Ends: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1549, Subs: subs1553, Risk: 179, Makes: keys1554, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1555, Risk: 41, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1556, Shared: [][]Option{options8}, Risk: 34, Ends: true},
 	{Name: "runghc", Style: Joined, Operands: Script, Options: options784, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options784, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1552, Risk: 41, Stdin: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1280, Also: also282, Workdir: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1553, Makes: keys1554, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1555, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1556, Subs: subs1560, Risk: 180, Settings: settings1561, Variables: keys1562, Also: also1563},
-	{Name: "s3cmd", Risk: 181, Variables: keys1564, Facts: Outside, Wordless: true},
-	{Name: "samu", Operands: Unread, Options: options1312, Workdir: true, Obeys: "build.ninja"},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1557, Risk: 41, Stdin: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1285, Also: also282, Workdir: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1558, Makes: keys1559, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1560, Facts: Editor},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1561, Subs: subs1565, Risk: 180, Settings: settings1566, Variables: keys1567, Also: also1568},
+	{Name: "s3cmd", Risk: 181, Variables: keys1569, Facts: Outside, Wordless: true},
+	{Name: "samu", Operands: Unread, Options: options1317, Workdir: true, Obeys: "build.ninja"},
 	{Name: "sar", Risk: 182, Wordless: true},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
@@ -8133,7 +8138,7 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread, Facts: Outside},
 	{Name: "logger", Operands: Unread, Facts: Outside},
 	{Name: "systemd-cat", Operands: Unread, Facts: Outside},
-	{Name: "scc", Style: Exact, Operands: Reads, Options: options1565, Risk: 183},
+	{Name: "scc", Style: Exact, Operands: Reads, Options: options1570, Risk: 183},
 	{Name: "scons", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
 	{Name: "waf", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
 	{Name: "tup", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
@@ -8159,20 +8164,20 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options1063, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1566, Risk: 184, Facts: Outside, Special: "ssh-option"},
+	{Name: "scp", Operands: Transfer, Options: options1571, Risk: 184, Facts: Outside, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options203, Prints: keys508, Facts: Outside | Interactive, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1567, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1568},
+	{Name: "script", Operands: Outputs, Options: options1572, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1573},
 	{Name: "scutil", Operands: Unread, Risk: 185, Facts: Outside},
-	{Name: "sdiff", Operands: Reads, Options: options1569, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1574, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 186, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options991, Shared: [][]Option{options8}, Risk: 187, Also: also1570, Facts: Editor, Special: "sed"},
-	{Name: "semgrep", Operands: Reads, Options: options1571, Subs: subs1572, Inherit: true, Workdir: true, Special: "gcc"},
-	{Name: "sendmail", Style: Joined, Options: options1573, Facts: Outside},
-	{Name: "seq", Options: options1574, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 188, Also: also1575, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
-	{Name: "set", Style: POSIX, Options: options1576, Risk: 2, Facts: InShell, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1212}, Subs: subs1577, Risk: 37, Ends: true},
+	{Name: "sed", Operands: PatternReads, Options: options991, Shared: [][]Option{options8}, Risk: 187, Also: also1575, Facts: Editor, Special: "sed"},
+	{Name: "semgrep", Operands: Reads, Options: options1576, Subs: subs1577, Inherit: true, Workdir: true, Special: "gcc"},
+	{Name: "sendmail", Style: Joined, Options: options1578, Facts: Outside},
+	{Name: "seq", Options: options1579, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "service", Operands: Unread, Risk: 188, Also: also1580, Facts: Outside, Suffix: ".service", Base: "/etc/init.d"},
+	{Name: "set", Style: POSIX, Options: options1581, Risk: 2, Facts: InShell, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1212}, Subs: subs1582, Risk: 37, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 137},
 	{Name: "userdel", Operands: Unread, Risk: 137},
 	{Name: "groupadd", Operands: Unread, Risk: 137},
@@ -8186,144 +8191,144 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 137},
 	{Name: "addgroup", Operands: Unread, Risk: 137},
 	{Name: "delgroup", Operands: Unread, Risk: 137},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1578, Facts: InShell},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1578, Facts: InShell},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1579, Risk: 34, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1580, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1583, Facts: InShell},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1583, Facts: InShell},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1584, Risk: 34, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1585, Risk: 28, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 189},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1581, Risk: 15, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1586, Risk: 15, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options889, Risk: 137, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 190},
 	{Name: "shasum", Operands: Reads, Options: options139, Shared: [][]Option{options8}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1582, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1583, Prints: keys1584, Facts: Editor},
-	{Name: "shopt", Style: POSIX, Options: options1585, Risk: 2, Facts: InShell, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1586, Shared: [][]Option{options8}, Risk: 69},
-	{Name: "shuf", Operands: Reads, Options: options1587, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 191, Also: also1588},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1587, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1588, Prints: keys1589, Facts: Editor},
+	{Name: "shopt", Style: POSIX, Options: options1590, Risk: 2, Facts: InShell, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1591, Shared: [][]Option{options8}, Risk: 69},
+	{Name: "shuf", Operands: Reads, Options: options1592, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 191, Also: also1593},
 	{Name: "sips", Risk: 192, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options1589, Subs: subs1591, Risk: 193, Secrets: 33, Facts: Outside, Inherit: true},
-	{Name: "slabtop", Options: options1592},
-	{Name: "sleep", Options: options1593, Shared: [][]Option{options8}, Risk: 194, Safe: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1596, Risk: 193, Secrets: 33, Facts: Outside, Inherit: true},
+	{Name: "slabtop", Options: options1597},
+	{Name: "sleep", Options: options1598, Shared: [][]Option{options8}, Risk: 194, Safe: true},
 	{Name: "smartctl", Operands: Unread, Risk: 195},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
 	{Name: "snap", Operands: Unread, Options: options54, Subs: subs55, Risk: 196, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options924, Secrets: 35, Facts: Outside},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1594, Risk: 15, Prints: keys1595},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1596, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1599, Risk: 15, Prints: keys1600},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1601, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options994, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: InShell | Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 197},
-	{Name: "sphinx-build", Operands: InOut, Options: options1597, Workdir: true},
+	{Name: "sphinx-build", Operands: InOut, Options: options1602, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options995, Shared: [][]Option{options8}, Risk: 38, Here: true},
-	{Name: "sponge", Operands: Fills, Options: options1598, Shared: [][]Option{options8}, Facts: Editor},
+	{Name: "sponge", Operands: Fills, Options: options1603, Shared: [][]Option{options8}, Facts: Editor},
 	{Name: "sqlcmd", Operands: Unread, Options: options153, Risk: 198, Secrets: 5, Facts: Outside},
-	{Name: "sqlfluff", Operands: Unread, Options: options1599, Subs: subs1602, Inherit: true, Workdir: true},
+	{Name: "sqlfluff", Operands: Unread, Options: options1604, Subs: subs1607, Inherit: true, Workdir: true},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options542, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options542, Stdin: true},
 	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options542, Stdin: true},
 	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options542, Risk: 49, Prints: keys1083, Variables: keys543, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 69, Wordless: true},
-	{Name: "ss", Options: options1309, Risk: 199, Facts: Outside | NamesHosts},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1603, Risk: 15, Prints: keys1604, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1605, Facts: Outside},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1606, Ends: true},
-	{Name: "ssh-copy-id", Options: options1607, Facts: Outside, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1608, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1609, Facts: Outside},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1610, Risk: 15, Secrets: 24, Facts: Outside, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1611},
-	{Name: "stat", Operands: Names, Options: options1612, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "staticcheck", Style: Dash, Options: options1613, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1614, Risk: 28, Ends: true, Plain: true},
-	{Name: "stern", Style: Exact, Options: options1615, Risk: 3, Facts: Outside},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1616, Risk: 5, Prints: keys289, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1617, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
-	{Name: "stty", Options: options1618, Shared: [][]Option{options8}},
-	{Name: "stubgen", Operands: Reads, Options: options1619, Workdir: true, Special: "gcc", Changes: "out"},
-	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1620, Workdir: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1621, Risk: 41, Facts: Interpreter | Interactive, Stdin: true},
+	{Name: "ss", Options: options1314, Risk: 199, Facts: Outside | NamesHosts},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1608, Risk: 15, Prints: keys1609, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1610, Facts: Outside},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1611, Ends: true},
+	{Name: "ssh-copy-id", Options: options1612, Facts: Outside, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1613, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1614, Facts: Outside},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1615, Risk: 15, Secrets: 24, Facts: Outside, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1616},
+	{Name: "stat", Operands: Names, Options: options1617, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "staticcheck", Style: Dash, Options: options1618, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1619, Risk: 28, Ends: true, Plain: true},
+	{Name: "stern", Style: Exact, Options: options1620, Risk: 3, Facts: Outside},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1621, Risk: 5, Prints: keys289, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1622, Shared: [][]Option{options8}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1623, Shared: [][]Option{options8}},
+	{Name: "stubgen", Operands: Reads, Options: options1624, Workdir: true, Special: "gcc", Changes: "out"},
+	{Name: "stylelint", Style: Exact, Operands: Reads, Options: options1625, Workdir: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1626, Risk: 41, Facts: Interpreter | Interactive, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options545, Risk: 41, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1622, Risk: 41},
-	{Name: "svgo", Operands: Outputs, Options: options1623, Workdir: true},
-	{Name: "svn", Risk: 200, Settings: settings1624, Also: also1625, Wordless: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1627, Risk: 41},
+	{Name: "svgo", Operands: Outputs, Options: options1628, Workdir: true},
+	{Name: "svn", Risk: 200, Settings: settings1629, Also: also1630, Wordless: true},
 	{Name: "sw_vers", Operands: Unread, Options: options1066, Risk: 201},
 	{Name: "system_profiler", Operands: Unread, Options: options1066, Risk: 201},
 	{Name: "vm_stat", Operands: Unread, Options: options1066, Risk: 201},
 	{Name: "swapon", Operands: Unread, Risk: 202},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1626, Subs: subs1628, Prints: keys1629, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1630, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1631, Subs: subs1633, Prints: keys1634, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1635, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "sysctl", Operands: Unread, Risk: 203},
-	{Name: "systemctl", Operands: Unread, Options: options1631, Subs: subs1632, Risk: 204, Settings: settings1633, Variables: keys1634, Ignored: keys1635, Also: also1636, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemctl", Operands: Unread, Options: options1636, Subs: subs1637, Risk: 204, Settings: settings1638, Variables: keys1639, Ignored: keys1640, Also: also1641, Facts: Outside, Inherit: true, Suffix: ".service"},
 	{Name: "systemd-analyze", Operands: Unread, Subs: subs159, Risk: 205, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Subs: subs159, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Subs: subs159, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Subs: subs159, Risk: 3, Facts: Outside},
 	{Name: "systemd-path", Operands: Unread, Subs: subs159, Risk: 3, Facts: Outside},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1637, Risk: 37, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1642, Risk: 37, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 41, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread, Subs: subs159, Facts: Outside},
 	{Name: "portablectl", Operands: Unread, Subs: subs159, Facts: Outside},
 	{Name: "homectl", Operands: Unread, Subs: subs159, Facts: Outside},
 	{Name: "userdbctl", Operands: Unread, Subs: subs159, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Subs: subs159, Facts: Outside},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1638, Risk: 5, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1643, Risk: 5, Ends: true},
 	{Name: "systemd-tmpfiles", Risk: 206, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1639, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1640, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1001, Shared: [][]Option{options8}, Risk: 207, Prints: keys1641, Also: also1642, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1643, Also: also1644, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "go-task", Style: Exact, Options: options1643, Also: also1645, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1646, Risk: 28, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1644, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1645, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1001, Shared: [][]Option{options8}, Risk: 207, Prints: keys1646, Also: also1647, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1648, Also: also1649, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "go-task", Style: Exact, Options: options1648, Also: also1650, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1651, Risk: 28, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1647, Risk: 208, Prints: keys1306, Facts: Outside},
-	{Name: "tee", Operands: Fills, Options: options1598, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
-	{Name: "telnet", Style: POSIX, Options: options1648, Risk: 15, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1367, Subs: subs1377, Risk: 209, Variables: keys1649, Ignored: keys1650, Also: also1651, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1367, Subs: subs1377, Risk: 209, Variables: keys1649, Ignored: keys1650, Also: also1652, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1367, Subs: subs1377, Risk: 210, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1652, Risk: 208, Prints: keys1311, Facts: Outside},
+	{Name: "tee", Operands: Fills, Options: options1603, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
+	{Name: "telnet", Style: POSIX, Options: options1653, Risk: 15, Facts: Outside | Interactive},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1372, Subs: subs1382, Risk: 209, Variables: keys1654, Ignored: keys1655, Also: also1656, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1372, Subs: subs1382, Risk: 209, Variables: keys1654, Ignored: keys1655, Also: also1657, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1372, Subs: subs1382, Risk: 210, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Facts: InShell, Special: "test"},
 	{Name: "texlua", Style: POSIX, Operands: Script, Options: options1225, Prints: keys5, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.lua"},
-	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1653, Workdir: true},
+	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1658, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 15},
-	{Name: "tiffinfo", Operands: Reads, Options: options1654},
+	{Name: "tiffinfo", Operands: Reads, Options: options1659},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1003}, Risk: 28, Ends: true, Plain: true},
 	{Name: "timedatectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "hostnamectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "localectl", Operands: Unread, Risk: 164, Facts: Outside},
 	{Name: "networkctl", Operands: Unread, Risk: 164, Facts: Outside},
-	{Name: "timeit", Operands: Code, Options: options1655},
+	{Name: "timeit", Operands: Code, Options: options1660},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1004, Shared: [][]Option{}, Risk: 28, Equal: equal417, Ends: true, Plain: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Facts: InShell, Safe: true},
-	{Name: "tload", Operands: Outputs, Options: options1656, Risk: 4},
+	{Name: "tload", Operands: Outputs, Options: options1661, Risk: 4},
 	{Name: "tmutil", Operands: Unread, Risk: 211, Facts: Outside},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1657, Subs: subs1660, Prints: keys1604, Variables: keys1661, Also: also1662, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1662, Subs: subs1665, Prints: keys1609, Variables: keys1666, Also: also1667, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options609, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options609, Facts: Outside, Stdin: true},
-	{Name: "tokei", Operands: Reads, Options: options1663, Risk: 3},
-	{Name: "top", Options: options1664, Risk: 3, Facts: Outside | Interactive},
-	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1665, Ends: true},
-	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1665, Ends: true},
-	{Name: "touch", Operands: Writes, Options: options1666, Shared: [][]Option{options8}, Risk: 38},
-	{Name: "tox", Options: options1667, Subs: subs1668, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
-	{Name: "tr", Options: options1669, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1670, Ends: true},
-	{Name: "traceroute", Options: options1284, Risk: 3, Facts: NamesHosts},
-	{Name: "tracepath", Options: options1284, Risk: 3, Facts: NamesHosts},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1671, Risk: 38, Facts: InShell, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1672, Shared: [][]Option{options8}, Risk: 3},
+	{Name: "tokei", Operands: Reads, Options: options1668, Risk: 3},
+	{Name: "top", Options: options1669, Risk: 3, Facts: Outside | Interactive},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Options: options1670, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Options: options1670, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1671, Shared: [][]Option{options8}, Risk: 38},
+	{Name: "tox", Options: options1672, Subs: subs1673, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "tox.ini"},
+	{Name: "tr", Options: options1674, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1675, Ends: true},
+	{Name: "traceroute", Options: options1289, Risk: 3, Facts: NamesHosts},
+	{Name: "tracepath", Options: options1289, Risk: 3, Facts: NamesHosts},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1676, Risk: 38, Facts: InShell, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1677, Shared: [][]Option{options8}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options1189, Risk: 212},
 	{Name: "true", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
 	{Name: "false", Style: NoOpts, Risk: 3, Facts: InShell, Safe: true, Special: "silent"},
-	{Name: "truncate", Operands: Fills, Options: options1673, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
+	{Name: "truncate", Operands: Fills, Options: options1678, Shared: [][]Option{options8}, Risk: 38, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8335,58 +8340,58 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1674, Makes: keys1675, Prints: keys185, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1676, Prints: keys185, Facts: Outside},
-	{Name: "dumpcap", Options: options1676, Prints: keys185, Facts: Outside},
-	{Name: "rawshark", Options: options1676, Prints: keys185, Facts: Outside},
+	{Name: "tsc", Style: Dash, Spelling: AnyCase, Operands: Loads, Options: options1679, Makes: keys1680, Prints: keys185, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1681, Prints: keys185, Facts: Outside},
+	{Name: "dumpcap", Options: options1681, Prints: keys185, Facts: Outside},
+	{Name: "rawshark", Options: options1681, Prints: keys185, Facts: Outside},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tsx", Style: POSIX, Operands: Script, Options: options548, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options548, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options548, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options548, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
-	{Name: "tty", Options: options1677, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "tty", Options: options1682, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 213},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1280, Also: also1678, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
-	{Name: "twine", Operands: Unread, Options: options1679, Subs: subs1682, Risk: 214, Secrets: 24, Inherit: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1683, Risk: 3, Facts: InShell, Safe: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1285, Also: also1683, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
+	{Name: "twine", Operands: Unread, Options: options1684, Subs: subs1687, Risk: 214, Secrets: 24, Inherit: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1688, Risk: 3, Facts: InShell, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 215},
-	{Name: "ufw", Operands: Unread, Risk: 216, Prints: keys1684, Facts: Outside},
-	{Name: "ugrep", Operands: PatternTree, Options: options1685, Shared: [][]Option{options8}},
-	{Name: "ug", Operands: PatternTree, Options: options1685, Shared: [][]Option{options8}},
-	{Name: "ulimit", Style: POSIX, Options: options1686, Risk: 2, Facts: InShell},
-	{Name: "umask", Style: POSIX, Options: options1687, Risk: 2, Facts: InShell},
+	{Name: "ufw", Operands: Unread, Risk: 216, Prints: keys1689, Facts: Outside},
+	{Name: "ugrep", Operands: PatternTree, Options: options1690, Shared: [][]Option{options8}},
+	{Name: "ug", Operands: PatternTree, Options: options1690, Shared: [][]Option{options8}},
+	{Name: "ulimit", Style: POSIX, Options: options1691, Risk: 2, Facts: InShell},
+	{Name: "umask", Style: POSIX, Options: options1692, Risk: 2, Facts: InShell},
 	{Name: "umount", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "swapoff", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "modprobe", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "insmod", Operands: Unread, Risk: 41, Facts: Outside},
 	{Name: "rmmod", Operands: Unread, Risk: 41, Facts: Outside},
-	{Name: "unalias", Style: POSIX, Options: options1688, Risk: 2, Facts: InShell},
-	{Name: "uname", Options: options1689, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1693, Risk: 2, Facts: InShell},
+	{Name: "uname", Options: options1694, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options1005, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "unittest", Options: options1690, Facts: Packaged, Workdir: true},
+	{Name: "unittest", Operands: Loads, Options: options1695, Facts: Packaged, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options8}, Risk: 69},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1691, Risk: 2, Facts: InShell, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1692, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1696, Risk: 2, Facts: InShell, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1697, Risk: 41, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "unxz", Operands: Outputs, Options: options1237, Beside: true, Endings: ".xz .lzma .txz=.tar .tlz=.tar .lz"},
 	{Name: "pxz", Operands: Outputs, Options: options1237, Beside: true, Endings: ".xz .lzma .txz=.tar .tlz=.tar .lz"},
-	{Name: "unzip", Operands: Reads, Options: options1693, Risk: 217, Secrets: 5, Variables: keys1694, Here: true},
+	{Name: "unzip", Operands: Reads, Options: options1698, Risk: 217, Secrets: 5, Variables: keys1699, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 218},
-	{Name: "uptime", Options: options1695, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1700, Shared: [][]Option{options8}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 137, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1696},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1697, Subs: subs1713, Risk: 219, Aside: keys1714, Offline: keys1715, Variables: keys1716, Ignored: keys1717, Also: also1718, Inherit: true, Workdir: true, Registry: "uv"},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1719, Risk: 5, Also: also1720, Ends: true, Registry: "uv"},
-	{Name: "vagrant", Operands: Unread, Options: options1721, Subs: subs1724, Risk: 220, Prints: keys584, Variables: keys1725, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1726, Risk: 37, Ends: true},
-	{Name: "valkey-cli", Options: options1524, Facts: Outside, Folds: true},
-	{Name: "keydb-cli", Options: options1524, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1727, Subs: subs1731, Risk: 221, Secrets: 9, Prints: keys508, Variables: keys1732, Ignored: keys1733, Also: also1734, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "uuidgen", Options: options1701},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1702, Subs: subs1718, Risk: 219, Aside: keys1719, Offline: keys1720, Variables: keys1721, Ignored: keys1722, Also: also1723, Inherit: true, Workdir: true, Registry: "uv"},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1724, Risk: 5, Also: also1725, Ends: true, Registry: "uv"},
+	{Name: "vagrant", Operands: Unread, Options: options1726, Subs: subs1729, Risk: 220, Prints: keys584, Variables: keys1730, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1731, Risk: 37, Ends: true},
+	{Name: "valkey-cli", Options: options1529, Facts: Outside, Folds: true},
+	{Name: "keydb-cli", Options: options1529, Facts: Outside, Folds: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1732, Subs: subs1736, Risk: 221, Secrets: 9, Prints: keys508, Variables: keys1737, Ignored: keys1738, Also: also1739, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options360, Shared: [][]Option{options8}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options66, Risk: 222, Facts: Outside},
-	{Name: "venv", Operands: Outputs, Options: options1735},
+	{Name: "venv", Operands: Outputs, Options: options1740},
 	{Name: "view", Operands: Outputs, Options: options263, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options263, Facts: Interactive},
 	{Name: "ex", Operands: Outputs, Options: options263, Facts: Interactive},
@@ -8407,73 +8412,73 @@ var programs = [...]Program{
 	{Name: "zile", Operands: Outputs, Options: options263, Facts: Interactive},
 	{Name: "mg", Operands: Outputs, Options: options263, Facts: Interactive},
 	{Name: "emacs-nox", Operands: Outputs, Options: options263, Facts: Interactive},
-	{Name: "vim", Operands: Outputs, Options: options263, Prints: keys1306, Facts: Interpreter | Interactive},
-	{Name: "vi", Operands: Outputs, Options: options263, Prints: keys1306, Also: also1736, Facts: Interpreter | Interactive},
-	{Name: "nvim", Operands: Outputs, Options: options263, Prints: keys1306, Also: also1736, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 223, Variables: keys1737, Facts: Outside},
-	{Name: "virtualenv", Operands: Outputs, Options: options1738},
-	{Name: "pyvenv", Operands: Outputs, Options: options1738},
+	{Name: "vim", Operands: Outputs, Options: options263, Prints: keys1311, Facts: Interpreter | Interactive},
+	{Name: "vi", Operands: Outputs, Options: options263, Prints: keys1311, Also: also1741, Facts: Interpreter | Interactive},
+	{Name: "nvim", Operands: Outputs, Options: options263, Prints: keys1311, Also: also1741, Facts: Interpreter | Interactive},
+	{Name: "virsh", Operands: Unread, Risk: 223, Variables: keys1742, Facts: Outside},
+	{Name: "virtualenv", Operands: Outputs, Options: options1743},
+	{Name: "pyvenv", Operands: Outputs, Options: options1743},
 	{Name: "visudo", Operands: Unread, Risk: 224, Facts: Interactive},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1739, Subs: subs1740, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1741, Subs: subs1742, Makes: keys1087, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1674, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1674, Facts: Packaged, Workdir: true, Special: "gcc"},
-	{Name: "vulture", Operands: Reads, Options: options1743, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1744, Subs: subs1745, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Spelling: Kebab, Options: options1746, Subs: subs1747, Makes: keys1087, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Spelling: AnyCase, Operands: Loads, Options: options1679, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Spelling: AnyCase, Operands: Loads, Options: options1679, Facts: Packaged, Workdir: true, Special: "gcc"},
+	{Name: "vulture", Operands: Reads, Options: options1748, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 38, Facts: Outside},
 	{Name: "pveperf", Style: Joined, Options: options234, Shared: [][]Option{options235}, Risk: 38, Facts: Outside},
-	{Name: "w", Options: options1744, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1745, Risk: 2, Facts: InShell, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1746, Risk: 28, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1747, Risk: 37, Ends: true},
+	{Name: "w", Options: options1749, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1750, Risk: 2, Facts: InShell, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1751, Risk: 28, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1752, Risk: 37, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options1006, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1748, Shared: [][]Option{options8}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1749, Makes: keys1750, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1751, Risk: 225, Prints: keys289, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1753, Shared: [][]Option{options8}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1754, Makes: keys1755, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1756, Risk: 225, Prints: keys289, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options56, Shared: [][]Option{options8}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1683, Facts: InShell, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1683, Facts: InShell, Safe: true},
-	{Name: "which", Operands: Names, Options: options1752, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1752, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1753, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whoami", Options: options1593, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "logname", Options: options1593, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "groups", Options: options1593, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "factor", Options: options1593, Shared: [][]Option{options8}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1754, Risk: 3, Facts: NamesHosts},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1688, Facts: InShell, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1688, Facts: InShell, Safe: true},
+	{Name: "which", Operands: Names, Options: options1757, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1757, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1758, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whoami", Options: options1598, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "logname", Options: options1598, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "groups", Options: options1598, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "factor", Options: options1598, Shared: [][]Option{options8}, Risk: 3, Safe: true},
+	{Name: "whois", Options: options1759, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 226},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1346, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1755, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1351, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1760, Risk: 28, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 227, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1756, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1757, Risk: 37, Ends: true},
-	{Name: "xdg-settings", Settings: settings1758, Facts: Outside, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1758, Facts: Outside, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1761, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1762, Risk: 37, Ends: true},
+	{Name: "xdg-settings", Settings: settings1763, Facts: Outside, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1763, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1759, Shared: [][]Option{options8}, Risk: 228},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1760, Risk: 37, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1761, Risk: 229, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1237, Risk: 33, Variables: keys1762, Beside: true, Endings: ".xz .lzma .txz=.tar .tlz=.tar .lz"},
-	{Name: "yamllint", Operands: Reads, Options: options1763, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1764, Subs: subs1770, Risk: 155, Secrets: 3, Settings: settings1771, Harmless: keys1772, Aside: keys1773, Offline: keys1774, Variables: keys1775, Also: also1776, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
-	{Name: "yarnpkg", Style: Exact, Options: options1764, Subs: subs1770, Settings: settings1771, Harmless: keys1772, Aside: keys1773, Offline: keys1774, Also: also1777, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1764, Shared: [][]Option{options8}, Risk: 228},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1765, Risk: 37, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1766, Risk: 229, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1237, Risk: 33, Variables: keys1767, Beside: true, Endings: ".xz .lzma .txz=.tar .tlz=.tar .lz"},
+	{Name: "yamllint", Operands: Reads, Options: options1768, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1769, Subs: subs1775, Risk: 155, Secrets: 3, Settings: settings1776, Harmless: keys1777, Aside: keys1778, Offline: keys1779, Variables: keys1780, Also: also1781, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
+	{Name: "yarnpkg", Style: Exact, Options: options1769, Subs: subs1775, Settings: settings1776, Harmless: keys1777, Aside: keys1778, Offline: keys1779, Also: also1782, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json", Registry: "yarn npm package:publish"},
 	{Name: "yay", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "paru", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "emerge", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
@@ -8514,11 +8519,11 @@ var programs = [...]Program{
 	{Name: "tfenv", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "chezmoi", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options54, Subs: subs55, Facts: Outside},
-	{Name: "yes", Options: options1593, Shared: [][]Option{options8}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1778, Shared: [][]Option{options8}, Risk: 230, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1779, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1779, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1779, Here: true},
+	{Name: "yes", Options: options1598, Shared: [][]Option{options8}, Safe: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1783, Shared: [][]Option{options8}, Risk: 230, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1784, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1784, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1784, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options205, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options205, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options205, Risk: 3},
@@ -8533,30 +8538,30 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options205, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options205, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 231},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1780, Subs: subs1784, Makes: keys1785, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1786, Risk: 38, Secrets: 5, Prints: keys185, Variables: keys1787},
-	{Name: "zipapp", Operands: Outputs, Options: options1788, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1785, Subs: subs1789, Makes: keys1790, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1791, Risk: 38, Secrets: 5, Prints: keys185, Variables: keys1792},
+	{Name: "zipapp", Operands: Outputs, Options: options1793, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1789, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1789, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1794, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1794, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8565,14 +8570,14 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options205, Risk: 119},
 	{Name: "bzless", Operands: Reads, Options: options205, Risk: 119},
 	{Name: "xzless", Operands: Reads, Options: options205, Risk: 119},
-	{Name: "zmodload", Operands: Unread, Options: options1790, Facts: InShell},
+	{Name: "zmodload", Operands: Unread, Options: options1795, Facts: InShell},
 	{Name: "zopfli", Operands: Outputs, Options: options174, Beside: true, Endings: ".gz .zlib .deflate"},
 	{Name: "zpool", Operands: Unread, Risk: 232},
-	{Name: "zstd", Operands: Outputs, Options: options1791, Variables: keys1792, Ignored: keys1793, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
-	{Name: "unzstd", Operands: Outputs, Options: options1791, Variables: keys1792, Ignored: keys1793, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
-	{Name: "zstdmt", Operands: Outputs, Options: options1791, Variables: keys1792, Ignored: keys1793, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
-	{Name: "pzstd", Operands: Outputs, Options: options1791, Variables: keys1792, Ignored: keys1793, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
-	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 233, Also: also1794, Facts: Outside},
+	{Name: "zstd", Operands: Outputs, Options: options1796, Variables: keys1797, Ignored: keys1798, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
+	{Name: "unzstd", Operands: Outputs, Options: options1796, Variables: keys1797, Ignored: keys1798, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
+	{Name: "zstdmt", Operands: Outputs, Options: options1796, Variables: keys1797, Ignored: keys1798, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
+	{Name: "pzstd", Operands: Outputs, Options: options1796, Variables: keys1797, Ignored: keys1798, Beside: true, Endings: ".zst .tzst=.tar .gz .tgz=.tar .xz .txz=.tar .lzma .lz4 .tlz4=.tar"},
+	{Name: "zypper", Operands: Unread, Options: options54, Subs: subs55, Risk: 233, Also: also1799, Facts: Outside},
 }
 
 var registries = [...]Registry{
@@ -12113,9 +12118,10 @@ var options207 = []Option{
 	{Names: names{"--coverdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v"}},
 	{Names: names{"-f"}},
-	{Names: names{"--listen"}, Value: Required},
+	{Names: names{"--listen", "--connect"}, Value: Required, Effect: EffListens},
 	{Names: names{"--wait-for-client"}},
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--log-to"}, Value: Required, Effect: EffWrite},
 }
 
 var options208 = []Option{
@@ -24427,6 +24433,9 @@ var options933 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-trimpath"}},
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-debug-actiongraph"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-debug-runtime-trace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-debug-trace"}, Value: Required, Effect: EffWrite},
 }
 
 var options934 = []Option{
@@ -24629,6 +24638,7 @@ var options951 = []Option{
 }
 
 var options952 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
@@ -26823,7 +26833,7 @@ var options1086 = []Option{
 	{Names: names{"--changedFilesWithAncestor"}},
 	{Names: names{"--changedSince"}, Value: Required},
 	{Names: names{"--ci"}},
-	{Names: names{"--clearCache"}},
+	{Names: names{"--clearCache"}, Effect: EffClears},
 	{Names: names{"--clearMocks"}},
 	{Names: names{"--collectCoverageFrom"}, Value: Required},
 	{Names: names{"--color", "--colors"}},
@@ -29648,6 +29658,66 @@ var keys1243 = names{
 }
 
 var options1244 = []Option{
+	{Names: names{"--pythonpath"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--settings"}, Value: Required},
+	{Names: names{"--traceback"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--force-color"}},
+	{Names: names{"--skip-checks"}},
+	{Names: names{"-v", "--verbosity"}, Value: Required},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options1245 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--indent"}, Value: Required},
+	{Names: names{"--database"}, Value: Required},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"--natural-foreign"}},
+	{Names: names{"--natural-primary"}},
+	{Names: names{"--pks"}, Value: Required},
+}
+
+var options1246 = []Option{
+	{Names: names{"--template"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-e", "--extension"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-x", "--exclude"}, Value: Required},
+}
+
+var options1247 = []Option{
+	{Names: names{"-t", "--top-level"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"--testrunner"}, Value: Required},
+	{Names: names{"--keepdb"}},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"--debug-mode"}},
+	{Names: names{"-d", "--debug-sql"}},
+	{Names: names{"--parallel"}, Value: Optional},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--exclude-tag"}, Value: Required},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"--pdb"}},
+	{Names: names{"-b", "--buffer"}},
+	{Names: names{"--no-faulthandler"}},
+	{Names: names{"--timing"}},
+	{Names: names{"--shuffle"}, Value: Optional},
+	{Names: names{"--failfast"}},
+	{Names: names{"--noinput", "--no-input"}},
+	{Names: names{"--durations"}, Value: Required},
+}
+
+var subs1248 = []Program{
+	{Name: "dumpdata", Path: names{"dumpdata"}, Options: options1245, Workdir: true},
+	{Name: "startapp", Operands: Places, Skip: 1, Path: names{"startapp"}, Options: options1246, Workdir: true},
+	{Name: "startproject", Operands: Places, Skip: 1, Path: names{"startapp"}, Options: options1246, Workdir: true},
+	{Name: "test", Operands: Loads, Path: names{"test"}, Options: options1247, Workdir: true},
+}
+
+var options1249 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -29658,7 +29728,7 @@ var options1244 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options1245 = []Option{
+var options1250 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -29789,7 +29859,7 @@ var options1245 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options1246 = []Option{
+var options1251 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--configPointer"}, Value: Required},
@@ -29807,7 +29877,7 @@ var options1246 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1247 = []Option{
+var options1252 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--max-size"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -29815,7 +29885,7 @@ var options1247 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1248 = []Option{
+var options1253 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
@@ -29827,7 +29897,7 @@ var options1248 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1249 = []Option{
+var options1254 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -29839,7 +29909,7 @@ var options1249 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options1250 = []Option{
+var options1255 = []Option{
 	{Names: names{"--Help", "-h"}},
 	{Names: names{"--Help-Inform"}},
 	{Names: names{"--Help-AnOption"}},
@@ -29852,7 +29922,7 @@ var options1250 = []Option{
 	{Names: names{"--LogFile", "--logfile"}, Value: Required, Effect: EffWrite},
 }
 
-var options1251 = []Option{
+var options1256 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -29863,14 +29933,14 @@ var options1251 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1252 = []Option{
+var options1257 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options1253 = []Option{
+var options1258 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -29885,17 +29955,17 @@ var options1253 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1254 = []Option{
+var options1259 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs1255 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1254, Ends: true, Workdir: true},
+var subs1260 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options1259, Ends: true, Workdir: true},
 }
 
-var options1256 = []Option{
+var options1261 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -29917,10 +29987,10 @@ var options1256 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs1257 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options1251, Workdir: true},
+var subs1262 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options1256, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1252, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options1257, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Same: "format", Workdir: true},
@@ -29930,17 +30000,17 @@ var subs1257 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1253, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1255, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options1256, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options1258, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs1260, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options1261, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var also1258 = []Alias{
+var also1263 = []Alias{
 	{From: names{"kubectl"}, To: names{"kubectl"}},
 }
 
-var options1259 = []Option{
+var options1264 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -29959,11 +30029,11 @@ var options1259 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1260 = []Option{
+var options1265 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options1261 = []Option{
+var options1266 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -29980,7 +30050,7 @@ var options1261 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options1262 = []Option{
+var options1267 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -29995,7 +30065,7 @@ var options1262 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options1263 = []Option{
+var options1268 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -30005,73 +30075,73 @@ var options1263 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs1264 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1263, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1263, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1263, Workdir: true},
+var subs1269 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options1268, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options1268, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options1268, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Same: "run", Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1263, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options1268, Workdir: true},
 }
 
-var subs1265 = []Program{
+var subs1270 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "alias", Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "config", Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1261, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1261, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Same: "doctor", Options: options1266, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Same: "env", Options: options1266, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1260, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options1265, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "generate", Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "install", Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1261, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Same: "ls", Options: options1266, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "plugins", Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1262, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Same: "run", Options: options1267, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "unuse", Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1262, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options1267, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "shell", Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1264, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1264, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Same: "tasks", Subs: subs1269, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs1269, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "use", Workdir: true},
@@ -30082,36 +30152,36 @@ var subs1265 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "upgrade", Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1261, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Same: "version", Options: options1266, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Same: "watch", Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1261, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1260, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options1266, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Same: "exec", Options: options1265, Workdir: true, Special: "behind"},
 }
 
-var settings1266 = []Setting{
+var settings1271 = []Setting{
 	{Subs: names{"settings", "set|add"}},
 	{Subs: names{"config", "set"}},
 	{Subs: names{"set"}, Each: true},
 	{Subs: names{"settings"}, Valued: true},
 }
 
-var keys1267 = names{
+var keys1272 = names{
 	"add", "always_keep_download", "always_keep_install", "color", "color_theme", "disable_hints*", "experimental", "get", "jobs", "list", "ls", "node.compile", "python.compile", "quiet", "ruby.compile", "set", "status.*", "task_output", "task_timings", "unset", "verbose",
 }
 
-var keys1268 = names{
+var keys1273 = names{
 	"MISE_*",
 }
 
-var options1269 = []Option{
+var options1274 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options1270 = []Option{
+var options1275 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -30122,7 +30192,7 @@ var options1270 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1271 = []Option{
+var options1276 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -30138,33 +30208,33 @@ var options1271 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1272 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1269, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
+var subs1277 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options1274, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1270, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1271, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options1275, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options1276, Workdir: true},
 }
 
-var options1273 = []Option{
+var options1278 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -30172,7 +30242,7 @@ var options1273 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1274 = []Option{
+var options1279 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}, Value: Required},
@@ -30206,13 +30276,13 @@ var options1274 = []Option{
 	{Names: names{"-z"}, Value: Required},
 }
 
-var options1275 = []Option{
+var options1280 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options1276 = []Option{
+var options1281 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -30223,7 +30293,7 @@ var options1276 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1277 = []Option{
+var options1282 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -30273,7 +30343,7 @@ var options1277 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options1278 = []Option{
+var options1283 = []Option{
 	{Names: names{"-source"}, Value: Required, Effect: EffInput},
 	{Names: names{"-destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-package"}, Value: Required},
@@ -30299,11 +30369,11 @@ var options1278 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var keys1279 = names{
+var keys1284 = names{
 	"*_mock.go", "*_mock_test.go", "mock*",
 }
 
-var options1280 = []Option{
+var options1285 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -30337,12 +30407,12 @@ var options1280 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var also1281 = []Alias{
+var also1286 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{To: names{"npm", "run"}, Part: true},
 }
 
-var options1282 = []Option{
+var options1287 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -30358,7 +30428,7 @@ var options1282 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1283 = []Option{
+var options1288 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -30382,7 +30452,7 @@ var options1283 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options1284 = []Option{
+var options1289 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -30411,18 +30481,18 @@ var options1284 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1285 = []Option{
+var options1290 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1286 = []Option{
+var options1291 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options1287 = []Option{
+var options1292 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -30436,43 +30506,43 @@ var options1287 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1288 = []Option{
+var options1293 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1289 = []Program{
+var subs1294 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1288},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1286},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1287},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Same: "transfer", Options: options1293},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1291},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Same: "list", Options: options1292},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1288},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1293},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1287},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1292},
 }
 
-var options1290 = []Option{
+var options1295 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -30481,7 +30551,7 @@ var options1290 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1291 = []Option{
+var options1296 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -30512,7 +30582,7 @@ var options1291 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1292 = []Option{
+var options1297 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -30531,7 +30601,7 @@ var options1292 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1293 = []Option{
+var options1298 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -30581,20 +30651,20 @@ var options1293 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var keys1294 = names{
+var keys1299 = names{
 	"MAVEN_*",
 }
 
-var also1295 = []Alias{
+var also1300 = []Alias{
 	{To: names{"mvnw"}},
 	{To: names{"mvnd"}},
 }
 
-var also1296 = []Alias{
+var also1301 = []Alias{
 	{To: names{"mvn"}},
 }
 
-var options1297 = []Option{
+var options1302 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -30674,13 +30744,14 @@ var options1297 = []Option{
 	{Names: names{"--disallow-any-generics"}},
 	{Names: names{"--disallow-subclassing-any"}},
 	{Names: names{"--output"}, Value: Required},
+	{Names: names{"--timing-stats", "--line-checking-stats"}, Value: Required, Effect: EffWrite},
 }
 
-var keys1298 = names{
+var keys1303 = names{
 	"*.xml", "*report*",
 }
 
-var options1299 = []Option{
+var options1304 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -30768,19 +30839,19 @@ var options1299 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var keys1300 = names{
+var keys1305 = names{
 	"MARIADB_*", "MYSQL_*",
 }
 
-var also1301 = []Alias{
+var also1306 = []Alias{
 	{To: names{"mariadb"}},
 }
 
-var also1302 = []Alias{
+var also1307 = []Alias{
 	{To: names{"mysql"}},
 }
 
-var options1303 = []Option{
+var options1308 = []Option{
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-m", "--modes"}},
 	{Names: names{"-n", "--nosymlinks"}},
@@ -30791,7 +30862,7 @@ var options1303 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1304 = []Option{
+var options1309 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-Z"}, Value: Required, Effect: EffWrite},
@@ -30823,7 +30894,7 @@ var options1304 = []Option{
 	{Names: names{"-MQ"}, Value: Required},
 }
 
-var options1305 = []Option{
+var options1310 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -30880,15 +30951,15 @@ var options1305 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var keys1306 = names{
+var keys1311 = names{
 	"--help", "--version", "-h",
 }
 
-var also1307 = []Alias{
+var also1312 = []Alias{
 	{To: names{"nc"}, Part: true},
 }
 
-var options1308 = []Option{
+var options1313 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-x"}},
@@ -30907,7 +30978,7 @@ var options1308 = []Option{
 	{Names: names{"-f"}, Value: Required},
 }
 
-var options1309 = []Option{
+var options1314 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -30960,18 +31031,18 @@ var options1309 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var keys1310 = names{
+var keys1315 = names{
 	"--help", "--version", "-V", "-h", "-v",
 }
 
-var options1311 = []Option{
+var options1316 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1312 = []Option{
+var options1317 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -30987,15 +31058,15 @@ var options1312 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1313 = []Alias{
+var also1318 = []Alias{
 	{To: names{"ninja-build"}},
 }
 
-var also1314 = []Alias{
+var also1319 = []Alias{
 	{To: names{"ninja"}},
 }
 
-var options1315 = []Option{
+var options1320 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -31011,47 +31082,47 @@ var options1315 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1316 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1315},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1315},
+var subs1321 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1320},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1320},
 }
 
-var settings1317 = []Setting{
+var settings1322 = []Setting{
 	{Option: "--option"},
 	{Subs: names{"config", "set"}},
 }
 
-var keys1318 = names{
+var keys1323 = names{
 	"connect-timeout", "cores", "fallback", "keep-derivations", "keep-failed", "keep-going", "keep-outputs", "log-lines", "max-jobs", "max-silent-time", "show-trace", "stalled-download-timeout", "timeout", "warn-dirty",
 }
 
-var keys1319 = names{
+var keys1324 = names{
 	"NIX_*",
 }
 
-var options1320 = []Option{
+var options1325 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -31066,7 +31137,7 @@ var options1320 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1321 = []Option{
+var options1326 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -31080,11 +31151,11 @@ var options1321 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var keys1322 = names{
+var keys1327 = names{
 	"DEBUGINFOD_*",
 }
 
-var options1323 = []Option{
+var options1328 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -31228,7 +31299,7 @@ var options1323 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1324 = []Option{
+var options1329 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -31271,10 +31342,10 @@ var options1324 = []Option{
 	{Names: names{"--env-file-if-exists"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--conditions"}, Value: Required},
 	{Names: names{"--input-type"}, Value: Required},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--inspect-port"}, Value: Required},
+	{Names: names{"--inspect"}, Value: Optional, Effect: EffListens},
+	{Names: names{"--inspect-brk"}, Value: Optional, Effect: EffListens},
+	{Names: names{"--inspect-wait"}, Value: Optional, Effect: EffListens},
+	{Names: names{"--inspect-port"}, Value: Required, Effect: EffListens},
 	{Names: names{"--inspect-publish-uid"}, Value: Required},
 	{Names: names{"--max-old-space-size"}, Value: Required},
 	{Names: names{"--max-semi-space-size"}, Value: Required},
@@ -31446,19 +31517,19 @@ var options1324 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var keys1325 = names{
+var keys1330 = names{
 	"NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA", "NODE_REDIRECT_WARNINGS", "NODE_REPL_*", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_V8_COVERAGE", "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE",
 }
 
-var also1326 = []Alias{
+var also1331 = []Alias{
 	{To: names{"nodejs"}},
 }
 
-var also1327 = []Alias{
+var also1332 = []Alias{
 	{To: names{"node"}},
 }
 
-var options1328 = []Option{
+var options1333 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -31485,7 +31556,7 @@ var options1328 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1329 = []Option{
+var options1334 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -31502,7 +31573,7 @@ var options1329 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1330 = []Option{
+var options1335 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -31511,7 +31582,7 @@ var options1330 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1331 = []Option{
+var options1336 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -31520,26 +31591,26 @@ var options1331 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1332 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1330, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1331},
+var subs1337 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1335, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1336},
 }
 
-var options1333 = []Option{
+var options1338 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1334 = []Program{
+var subs1339 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -31549,19 +31620,19 @@ var subs1334 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1333},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1338},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1333},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1338},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1333},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1338},
 }
 
-var options1335 = []Option{
+var options1340 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -31569,22 +31640,22 @@ var options1335 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1336 = []Program{
+var subs1341 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1332, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1337, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1330, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1335, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1334, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1339, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1335},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1340},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1335},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1340},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -31592,17 +31663,17 @@ var subs1336 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1335},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1340},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var keys1337 = names{
+var keys1342 = names{
 	"NOMAD_*",
 }
 
-var also1338 = []Alias{
+var also1343 = []Alias{
 	{From: names{"run"}, To: names{"nomad", "job", "run"}},
 	{From: names{"job", "run"}, To: names{"nomad", "run"}},
 	{From: names{"plan"}, To: names{"nomad", "job", "plan"}},
@@ -31615,7 +31686,7 @@ var also1338 = []Alias{
 	{From: names{"job", "inspect"}, To: names{"nomad", "inspect"}},
 }
 
-var options1339 = []Option{
+var options1344 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-p", "--plugins"}},
 	{Names: names{"-v", "--verbose"}},
@@ -31689,7 +31760,7 @@ var options1339 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var also1340 = []Alias{
+var also1345 = []Alias{
 	{From: names{"set"}, To: names{"npm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"npm", "set"}},
 	{From: names{"get"}, To: names{"npm", "config", "get"}},
@@ -31749,7 +31820,7 @@ var also1340 = []Alias{
 	{From: names{"install-ci-test"}, To: names{"npm", "test"}, Part: true},
 }
 
-var options1341 = []Option{
+var options1346 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -31765,12 +31836,12 @@ var options1341 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1342 = []Option{
+var options1347 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1343 = []Option{
+var options1348 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -31798,12 +31869,12 @@ var options1343 = []Option{
 	{Names: names{"--force"}},
 }
 
-var also1344 = []Alias{
+var also1349 = []Alias{
 	{To: names{"npm", "exec"}},
 	{To: names{"npm", "x"}},
 }
 
-var options1345 = []Option{
+var options1350 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -31826,7 +31897,7 @@ var options1345 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1346 = []Option{
+var options1351 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -31834,16 +31905,16 @@ var options1346 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var settings1347 = []Setting{
+var settings1352 = []Setting{
 	{Subs: names{"config"}, Option: "-set"},
 	{Subs: names{"config"}, Option: "-Set"},
 }
 
-var also1348 = []Alias{
+var also1353 = []Alias{
 	{From: names{"push"}, To: names{"dotnet", "nuget", "push"}, Part: true},
 }
 
-var options1349 = []Option{
+var options1354 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -31868,7 +31939,7 @@ var options1349 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1350 = []Option{
+var options1355 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -31886,12 +31957,12 @@ var options1350 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1351 = []Option{
+var options1356 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 }
 
-var options1352 = []Option{
+var options1357 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -31909,11 +31980,11 @@ var options1352 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var keys1353 = names{
+var keys1358 = names{
 	"--help", "--version", "-help", "-version", "-vnum",
 }
 
-var options1354 = []Option{
+var options1359 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -31934,12 +32005,12 @@ var options1354 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1355 = []Option{
+var options1360 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1356 = []Option{
+var options1361 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -31947,7 +32018,7 @@ var options1356 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1357 = []Option{
+var options1362 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -31963,39 +32034,39 @@ var options1357 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1358 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1356, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1356, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1357, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1355},
+var subs1363 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1361, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1361, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1362, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1360},
 }
 
-var options1359 = []Option{
+var options1364 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -32169,7 +32240,7 @@ var options1359 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1360 = []Option{
+var options1365 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -32213,7 +32284,7 @@ var options1360 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1361 = []Option{
+var options1366 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -32234,7 +32305,7 @@ var options1361 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1362 = []Option{
+var options1367 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -32255,7 +32326,7 @@ var options1362 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1363 = []Option{
+var options1368 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -32306,7 +32377,7 @@ var options1363 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1364 = []Option{
+var options1369 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -32410,66 +32481,66 @@ var options1364 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1365 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1363, Shared: [][]Option{options1361}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1363, Shared: [][]Option{options1361}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1363, Shared: [][]Option{options1361}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1363, Shared: [][]Option{options1361}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1360, Shared: [][]Option{options1361}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1362, Shared: [][]Option{options1361}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1364, Shared: [][]Option{options1361}},
+var subs1370 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1368, Shared: [][]Option{options1366}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1368, Shared: [][]Option{options1366}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1368, Shared: [][]Option{options1366}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1368, Shared: [][]Option{options1366}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1365, Shared: [][]Option{options1366}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1367, Shared: [][]Option{options1366}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1369, Shared: [][]Option{options1366}},
 }
 
-var also1366 = []Alias{
+var also1371 = []Alias{
 	{From: names{"sha256"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha512"}, To: names{"openssl", "dgst"}, Part: true},
 	{From: names{"sha1"}, To: names{"openssl", "dgst"}, Part: true},
@@ -32479,7 +32550,7 @@ var also1366 = []Alias{
 	{From: names{"aes-128-cbc"}, To: names{"openssl", "enc"}, Part: true},
 }
 
-var options1367 = []Option{
+var options1372 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -32490,7 +32561,7 @@ var options1367 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1368 = []Option{
+var options1373 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -32499,7 +32570,7 @@ var options1368 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1369 = []Option{
+var options1374 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -32519,7 +32590,7 @@ var options1369 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1370 = []Option{
+var options1375 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -32550,11 +32621,11 @@ var options1370 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1371 = []Option{
+var options1376 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1372 = []Option{
+var options1377 = []Option{
 	{Names: names{"-fs-mirror"}, Value: Required, Effect: EffInput},
 	{Names: names{"-net-mirror"}, Value: Required},
 	{Names: names{"-platform"}, Value: Required},
@@ -32562,22 +32633,22 @@ var options1372 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1373 = []Option{
+var options1378 = []Option{
 	{Names: names{"-platform"}, Value: Required},
 	{Names: names{"-lock-file"}, Value: Required},
 }
 
-var options1374 = []Option{
+var options1379 = []Option{
 	{Names: names{"-json"}},
 }
 
-var subs1375 = []Program{
-	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1372, Workdir: true},
-	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1373, Workdir: true},
-	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1374, Workdir: true},
+var subs1380 = []Program{
+	{Name: "lock", Style: Dash, Path: names{"providers", "lock"}, Options: options1377, Workdir: true},
+	{Name: "mirror", Style: Dash, Operands: Outputs, Path: names{"providers", "mirror"}, Options: options1378, Workdir: true},
+	{Name: "schema", Style: Dash, Path: names{"providers", "schema"}, Options: options1379, Workdir: true},
 }
 
-var options1376 = []Option{
+var options1381 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -32595,45 +32666,45 @@ var options1376 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1377 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1368, Workdir: true, Special: "sources"},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1368, Workdir: true, Special: "sources"},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1369, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1371, Subs: subs1375, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1370, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1376, Workdir: true},
+var subs1382 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1373, Workdir: true, Special: "sources"},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"fmt"}, Same: "fmt", Options: options1373, Workdir: true, Special: "sources"},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1374, Workdir: true, Changes: ".terraform.lock.hcl .terraform/x"},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "providers", Style: Dash, Operands: Unread, Path: names{"providers"}, Options: options1376, Subs: subs1380, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1375, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1381, Workdir: true},
 }
 
-var options1378 = []Option{
+var options1383 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1379 = []Option{
+var options1384 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -32655,32 +32726,32 @@ var options1379 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var options1380 = []Option{
+var options1385 = []Option{
 	{Names: names{"-check"}, Effect: EffReadOnly},
 	{Names: names{"-diff"}},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-recursive"}},
 }
 
-var options1381 = []Option{
+var options1386 = []Option{
 	{Names: names{"-output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1382 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1380, Workdir: true, Special: "sources"},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1381, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
+var subs1387 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1385, Workdir: true, Special: "sources"},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Unread, Path: names{"hcl2_upgrade"}, Options: options1386, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1379, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1384, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1383 = []Option{
+var options1388 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -32779,7 +32850,7 @@ var options1383 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1384 = []Option{
+var options1389 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -32943,13 +33014,13 @@ var options1384 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1385 = []Option{
+var options1390 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1386 = []Option{
+var options1391 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -32991,13 +33062,13 @@ var options1386 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1387 = []Option{
+var options1392 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1388 = []Option{
+var options1393 = []Option{
 	{Names: names{"-w"}, Effect: EffReadListed},
 	{Names: names{"-r"}, Effect: EffWriteHere},
 	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
@@ -33033,7 +33104,7 @@ var options1388 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1389 = []Option{
+var options1394 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-O", "--output"}, Value: Required},
@@ -33049,7 +33120,7 @@ var options1389 = []Option{
 	{Names: names{"-m", "--max-count"}, Value: Required},
 }
 
-var options1390 = []Option{
+var options1395 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-a", "--text"}},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -33098,33 +33169,33 @@ var options1390 = []Option{
 	{Names: names{"-x", "--line-regex", "--line-regexp"}},
 }
 
-var options1391 = []Option{
+var options1396 = []Option{
 	{Names: names{"-e", "--regex", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 }
 
-var options1392 = []Option{
+var options1397 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1393 = []Option{
+var options1398 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1394 = []Option{
+var options1399 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1395 = []Option{
+var options1400 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1396 = []Option{
+var options1401 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -33174,49 +33245,49 @@ var options1396 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1397 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1392, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1392, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1393, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1396, Shared: [][]Option{options235}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1395},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1394, Shared: [][]Option{options235}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1396, Shared: [][]Option{options235}},
+var subs1402 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1397, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1397, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1398, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Same: "move-volume", Options: options1401, Shared: [][]Option{options235}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1400},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1399, Shared: [][]Option{options235}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1401, Shared: [][]Option{options235}},
 }
 
-var options1398 = []Option{
+var options1403 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-subst"}},
@@ -33228,7 +33299,7 @@ var options1398 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1399 = []Option{
+var options1404 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -33249,7 +33320,7 @@ var options1399 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1400 = []Option{
+var options1405 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -33278,11 +33349,11 @@ var options1400 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var keys1401 = names{
+var keys1406 = names{
 	".", "config", "graph", "help", "info", "run", "scripts", "shell",
 }
 
-var options1402 = []Option{
+var options1407 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -33291,7 +33362,7 @@ var options1402 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1403 = []Option{
+var options1408 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33325,7 +33396,7 @@ var options1403 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1404 = []Option{
+var options1409 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -33354,7 +33425,7 @@ var options1404 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1405 = []Option{
+var options1410 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33381,7 +33452,7 @@ var options1405 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1406 = []Option{
+var options1411 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -33399,7 +33470,7 @@ var options1406 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1407 = []Program{
+var subs1412 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -33418,23 +33489,23 @@ var subs1407 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1402},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1407},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1403, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1404},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1408, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1409},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1405, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1410, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1406, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1411, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1408 = []Option{
+var options1413 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -33471,11 +33542,11 @@ var options1408 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var keys1409 = names{
+var keys1414 = names{
 	"PERLDB_OPTS", "PERLIO", "PERLLIB", "PERL_*",
 }
 
-var options1410 = []Option{
+var options1415 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -33512,7 +33583,7 @@ var options1410 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1411 = []Option{
+var options1416 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -33548,12 +33619,12 @@ var options1411 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var also1412 = []Alias{
+var also1417 = []Alias{
 	{From: names{"composer.phar"}, To: names{"composer"}, Part: true},
 	{From: names{"composer"}, To: names{"composer"}, Part: true},
 }
 
-var options1413 = []Option{
+var options1418 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -33605,7 +33676,7 @@ var options1413 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1414 = []Option{
+var options1419 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -33614,7 +33685,7 @@ var options1414 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1415 = []Option{
+var options1420 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -33656,7 +33727,7 @@ var options1415 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1416 = []Option{
+var options1421 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-i"}, Value: Required, Effect: EffNumber},
 	{Names: names{"-w"}, Value: Required, Effect: EffNumber},
@@ -33696,7 +33767,7 @@ var options1416 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1417 = []Option{
+var options1422 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -33708,7 +33779,7 @@ var options1417 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options1418 = []Option{
+var options1423 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -33737,14 +33808,14 @@ var options1418 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1419 = []Option{
+var options1424 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1420 = []Program{
+var subs1425 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -33753,7 +33824,7 @@ var subs1420 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1421 = []Option{
+var options1426 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -33805,7 +33876,7 @@ var options1421 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1422 = []Option{
+var options1427 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -33825,7 +33896,7 @@ var options1422 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1423 = []Option{
+var options1428 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -33834,7 +33905,7 @@ var options1423 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1424 = []Option{
+var options1429 = []Option{
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"--pre"}},
@@ -33848,60 +33919,60 @@ var options1424 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1425 = []Option{
+var options1430 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1426 = []Program{
-	{Name: "cache", Path: names{"show"}, Options: options1424},
-	{Name: "check", Path: names{"show"}, Options: options1424},
-	{Name: "completion", Path: names{"show"}, Options: options1424},
-	{Name: "config", Path: names{"config"}, Options: options1419, Subs: subs1420, Inherit: true},
-	{Name: "debug", Path: names{"show"}, Options: options1424},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1421, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1422},
-	{Name: "hash", Path: names{"show"}, Options: options1424},
-	{Name: "help", Path: names{"show"}, Options: options1424},
-	{Name: "index", Path: names{"show"}, Options: options1424},
-	{Name: "inspect", Path: names{"list"}, Options: options1422},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1421, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1422},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1423, Named: true},
-	{Name: "search", Path: names{"show"}, Options: options1424},
-	{Name: "show", Path: names{"show"}, Options: options1424},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1425},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1421, Named: true},
+var subs1431 = []Program{
+	{Name: "cache", Path: names{"show"}, Options: options1429},
+	{Name: "check", Path: names{"show"}, Options: options1429},
+	{Name: "completion", Path: names{"show"}, Options: options1429},
+	{Name: "config", Path: names{"config"}, Options: options1424, Subs: subs1425, Inherit: true},
+	{Name: "debug", Path: names{"show"}, Options: options1429},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1426, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1427},
+	{Name: "hash", Path: names{"show"}, Options: options1429},
+	{Name: "help", Path: names{"show"}, Options: options1429},
+	{Name: "index", Path: names{"show"}, Options: options1429},
+	{Name: "inspect", Path: names{"list"}, Options: options1427},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1426, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1427},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1428, Named: true},
+	{Name: "search", Path: names{"show"}, Options: options1429},
+	{Name: "show", Path: names{"show"}, Options: options1429},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1430},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1426, Named: true},
 }
 
-var keys1427 = names{
+var keys1432 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var keys1428 = names{
+var keys1433 = names{
 	".", "cache", "check", "completion", "config", "debug", "freeze", "hash", "help", "inspect", "show", "uninstall !-r|--requirement",
 }
 
-var keys1429 = names{
+var keys1434 = names{
 	"PIP_*",
 }
 
-var keys1430 = names{
+var keys1435 = names{
 	"PIP_NO_COLOR", "PIP_PROGRESS_BAR",
 }
 
-var also1431 = []Alias{
+var also1436 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1432 = []Alias{
+var also1437 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1433 = []Option{
+var options1438 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -33909,7 +33980,7 @@ var options1433 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1434 = []Option{
+var options1439 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -33920,13 +33991,13 @@ var options1434 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1435 = []Option{
+var options1440 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1436 = []Option{
+var options1441 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -33941,31 +34012,31 @@ var options1436 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1437 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1435},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1435},
-	{Name: "help", Path: names{"list"}, Options: options1435},
-	{Name: "inject", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1435},
-	{Name: "pin", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1436, Ends: true},
+var subs1442 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1440},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1440},
+	{Name: "help", Path: names{"list"}, Options: options1440},
+	{Name: "inject", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1440},
+	{Name: "pin", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1441, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1434, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1434, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1439, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1439, Named: true},
 }
 
-var options1438 = []Option{
+var options1443 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -33973,7 +34044,7 @@ var options1438 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1439 = []Option{
+var options1444 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -33985,7 +34056,7 @@ var options1439 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1440 = []Option{
+var options1445 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -34025,28 +34096,28 @@ var options1440 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1441 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1440, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1439, Workdir: true},
+var subs1446 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1445, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1444, Workdir: true},
 }
 
-var options1442 = []Option{
+var options1447 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-d", "--device"}},
 	{Names: names{"-q", "--quiet"}},
@@ -34062,13 +34133,13 @@ var options1442 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1443 = []Option{
+var options1448 = []Option{
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-D"}},
 }
 
-var options1444 = []Option{
+var options1449 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -34164,28 +34235,28 @@ var options1444 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1445 = []Option{
+var options1450 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1446 = []Option{
+var options1451 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1447 = []Option{
+var options1452 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1448 = []Option{
+var options1453 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1449 = []Program{
+var subs1454 = []Program{
 	{Name: "access", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "adduser", Style: Exact, Path: names{"list"}, Same: "login", Workdir: true, Special: "runner"},
@@ -34193,13 +34264,13 @@ var subs1449 = []Program{
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bugs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1445, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Same: "config", Options: options1450, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1445, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1450, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -34207,16 +34278,16 @@ var subs1449 = []Program{
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Same: "unlink", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "dist-tag", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "dist-tags", Style: Exact, Path: names{"list"}, Same: "dist-tag", Workdir: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1446, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1451, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "edit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1447, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1452, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
 	{Name: "find", Style: Exact, Path: names{"list"}, Same: "search", Workdir: true, Special: "runner"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1445, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1450, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "home", Style: Exact, Path: names{"list"}, Same: "docs", Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Same: "install", Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
@@ -34236,7 +34307,7 @@ var subs1449 = []Program{
 	{Name: "login", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Same: "list", Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1448, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1453, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json pnpm-lock.yaml node_modules/x", Obeys: "package.json"},
@@ -34261,7 +34332,7 @@ var subs1449 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1445, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1450, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Same: "view", Workdir: true, Special: "runner"},
 	{Name: "star", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -34289,29 +34360,29 @@ var subs1449 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1450 = []Setting{
+var settings1455 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1451 = names{
+var keys1456 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var keys1452 = names{
+var keys1457 = names{
 	"--aggregate-output", "--bail", "--changed-files-ignore-pattern", "--color", "--dir", "--fail-if-no-match", "--filter", "--filter-prod", "--if-present", "--loglevel", "--no-bail", "--no-color", "--no-reporter-hide-prefix", "--no-sort", "--parallel", "--recursive", "--report-summary", "--reporter", "--reporter-hide-prefix", "--resume-from", "--reverse", "--sequential", "--silent", "--sort", "--stream", "--test-pattern", "--use-stderr", "--workspace-concurrency", "--workspace-root", "-C", "-F", "-r", "-s", "-w",
 }
 
-var keys1453 = names{
+var keys1458 = names{
 	".", "_", "bin", "c", "config", "exec", "get", "help", "init", "la", "licenses", "list", "ll", "ls", "node", "rb", "rebuild", "restart", "root", "run", "run-script", "set", "start", "stop", "t", "test", "tst", "why",
 }
 
-var keys1454 = names{
+var keys1459 = names{
 	"PNPM_*",
 }
 
-var also1455 = []Alias{
+var also1460 = []Alias{
 	{From: names{"set"}, To: names{"pnpm", "config", "set"}},
 	{From: names{"config", "set"}, To: names{"pnpm", "set"}},
 	{From: names{"get"}, To: names{"pnpm", "config", "get"}},
@@ -34345,35 +34416,35 @@ var also1455 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1456 = []Option{
+var options1461 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1457 = []Alias{
+var also1462 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1458 = []Alias{
+var also1463 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var keys1459 = names{
+var keys1464 = names{
 	".", "about", "check", "config", "env", "help", "list", "run", "shell", "show !-l|--latest|-o|--outdated", "version",
 }
 
-var keys1460 = names{
+var keys1465 = names{
 	"POETRY_*",
 }
 
-var options1461 = []Option{
+var options1466 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1462 = []Option{
+var options1467 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -34401,7 +34472,7 @@ var options1462 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1463 = []Option{
+var options1468 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -34455,7 +34526,7 @@ var options1463 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1464 = []Option{
+var options1469 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -34482,15 +34553,15 @@ var options1464 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1465 = []Option{
+var options1470 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1466 = []Option{
+var options1471 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1467 = []Option{
+var options1472 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -34516,7 +34587,7 @@ var options1467 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1468 = []Option{
+var options1473 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -34536,7 +34607,7 @@ var options1468 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1469 = []Option{
+var options1474 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -34571,16 +34642,16 @@ var options1469 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var keys1470 = names{
+var keys1475 = names{
 	"*.binpb", "*.desc", "*.pb",
 }
 
-var options1471 = []Option{
+var options1476 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1472 = []Option{
+var options1477 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -34644,7 +34715,7 @@ var options1472 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1473 = []Option{
+var options1478 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -34682,11 +34753,11 @@ var options1473 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var keys1474 = names{
+var keys1479 = names{
 	"PGDATABASE", "PGGSS*", "PGHOST", "PGHOSTADDR", "PGKRBSRVNAME", "PGLOCALEDIR", "PGOPTIONS", "PGPASSFILE", "PGPASSWORD", "PGPORT", "PGREQUIRE*", "PGSERVICE", "PGSERVICEFILE", "PGSSL*", "PGSYSCONFDIR", "PGTARGETSESSIONATTRS", "PGUSER", "PSQLRC", "PSQL_*",
 }
 
-var options1475 = []Option{
+var options1480 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -34705,7 +34776,7 @@ var options1475 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1476 = []Option{
+var options1481 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -34750,7 +34821,7 @@ var options1476 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1477 = []Option{
+var options1482 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -34761,7 +34832,7 @@ var options1477 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1478 = []Option{
+var options1483 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34770,30 +34841,30 @@ var options1478 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1479 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1477},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1477},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1477},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1477},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1478},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1478},
+var subs1484 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1482},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1482},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1482},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1482},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1483},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1483},
 }
 
-var options1480 = []Option{
+var options1485 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1481 = []Option{
+var options1486 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -34806,23 +34877,23 @@ var options1481 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1482 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1480, Shared: [][]Option{options235}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1480, Shared: [][]Option{options235}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1481, Shared: [][]Option{options235}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1481, Shared: [][]Option{options235}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1481, Shared: [][]Option{options235}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1480, Shared: [][]Option{options235}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1481, Shared: [][]Option{options235}},
+var subs1487 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1485, Shared: [][]Option{options235}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1485, Shared: [][]Option{options235}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1486, Shared: [][]Option{options235}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1486, Shared: [][]Option{options235}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1486, Shared: [][]Option{options235}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1485, Shared: [][]Option{options235}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1486, Shared: [][]Option{options235}},
 }
 
-var options1483 = []Option{
+var options1488 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1484 = []Option{
+var options1489 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -34840,7 +34911,7 @@ var options1484 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1485 = []Option{
+var options1490 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
@@ -34865,7 +34936,7 @@ var options1485 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options1486 = []Option{
+var options1491 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -34873,7 +34944,7 @@ var options1486 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1487 = []Option{
+var options1492 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-e", "--explain"}},
@@ -34893,7 +34964,7 @@ var options1487 = []Option{
 	{Names: names{"--property-decorators"}, Value: Required},
 }
 
-var options1488 = []Option{
+var options1493 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -34949,7 +35020,7 @@ var options1488 = []Option{
 	{Names: names{"--clear-cache-post-run"}, Value: Required},
 }
 
-var options1489 = []Option{
+var options1494 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -34962,7 +35033,7 @@ var options1489 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1490 = []Option{
+var options1495 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -34994,7 +35065,7 @@ var options1490 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1491 = []Option{
+var options1496 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -35109,7 +35180,7 @@ var options1491 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1492 = []Option{
+var options1497 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--dependencies"}},
@@ -35136,7 +35207,7 @@ var options1492 = []Option{
 	{Names: names{"--gitlabcodequality"}, Value: Required, Effect: EffWrite},
 }
 
-var options1493 = []Option{
+var options1498 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -35323,45 +35394,45 @@ var options1493 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1494 = []Setting{
+var settings1499 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1495 = names{
+var keys1500 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var keys1496 = names{
+var keys1501 = names{
 	"*.xml", "*report*", "cover*",
 }
 
-var keys1497 = names{
+var keys1502 = names{
 	"PYTEST_*",
 }
 
-var also1498 = []Alias{
+var also1503 = []Alias{
 	{To: names{"py.test"}},
 }
 
-var also1499 = []Alias{
+var also1504 = []Alias{
 	{To: names{"pytest"}},
 }
 
-var options1500 = []Option{
+var options1505 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1501 = []Program{
+var subs1506 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1500, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1505, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1502 = []Option{
+var options1507 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -35372,14 +35443,14 @@ var options1502 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1503 = []Option{
+var options1508 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1504 = []Option{
+var options1509 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -35442,56 +35513,56 @@ var options1504 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1505 = []Program{
+var subs1510 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1501},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1503, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1503, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1504, Shared: [][]Option{options235}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1503, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1504, Shared: [][]Option{options235}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1502, Shared: [][]Option{options235}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1506},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1508, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1508, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Same: "move-disk", Options: options1509, Shared: [][]Option{options235}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1508, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1509, Shared: [][]Option{options235}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1507, Shared: [][]Option{options235}},
 }
 
-var also1506 = []Alias{
+var also1511 = []Alias{
 	{From: names{"move-disk"}, To: names{"qm", "disk", "move"}},
 	{From: names{"disk", "move"}, To: names{"qm", "move-disk"}},
 	{From: names{"move_disk"}, To: names{"qm", "disk", "move"}},
@@ -35506,7 +35577,7 @@ var also1506 = []Alias{
 	{From: names{"disk", "import"}, To: names{"qm", "importdisk"}},
 }
 
-var options1507 = []Option{
+var options1512 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-n", "--min"}, Value: Required},
 	{Names: names{"-x", "--max"}, Value: Required},
@@ -35536,14 +35607,14 @@ var options1507 = []Option{
 	{Names: names{"-nf"}},
 }
 
-var subs1508 = []Program{
-	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1507, Workdir: true},
-	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1507, Workdir: true},
-	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1507, Workdir: true},
-	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1507, Workdir: true},
+var subs1513 = []Program{
+	{Name: "cc", Operands: Reads, Path: names{"cc"}, Options: options1512, Workdir: true},
+	{Name: "hal", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1512, Workdir: true},
+	{Name: "mi", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1512, Workdir: true},
+	{Name: "raw", Operands: Reads, Path: names{"cc"}, Same: "cc", Options: options1512, Workdir: true},
 }
 
-var options1509 = []Option{
+var options1514 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -35560,26 +35631,26 @@ var options1509 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1510 = []Option{
+var options1515 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1511 = []Option{
+var options1516 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1512 = []Program{
-	{Name: "c", Path: names{"console"}, Same: "console", Options: options1510, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1510, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1510, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1510, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1511, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1511, Workdir: true},
+var subs1517 = []Program{
+	{Name: "c", Path: names{"console"}, Same: "console", Options: options1515, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1515, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Same: "dbconsole", Options: options1515, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1515, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Same: "runner", Options: options1516, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1516, Workdir: true},
 }
 
-var also1513 = []Alias{
+var also1518 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -35597,7 +35668,7 @@ var also1513 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1514 = []Option{
+var options1519 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -35632,11 +35703,11 @@ var options1514 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1515 = []Alias{
+var also1520 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1516 = []Option{
+var options1521 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -35655,11 +35726,11 @@ var options1516 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var also1517 = []Alias{
+var also1522 = []Alias{
 	{To: names{"service"}},
 }
 
-var options1518 = []Option{
+var options1523 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -35670,7 +35741,7 @@ var options1518 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1519 = []Option{
+var options1524 = []Option{
 	{Names: names{"--count"}, Value: Required},
 	{Names: names{"--discard"}},
 	{Names: names{"--head"}, Value: Required},
@@ -35679,19 +35750,19 @@ var options1519 = []Option{
 	{Names: names{"--tail"}, Value: Required},
 }
 
-var subs1520 = []Program{
-	{Name: "cat", Style: Exact, Operands: ReadsTree, Path: names{"cat"}, Options: options1519, Inherit: true},
+var subs1525 = []Program{
+	{Name: "cat", Style: Exact, Operands: ReadsTree, Path: names{"cat"}, Options: options1524, Inherit: true},
 	{Name: "cmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true, Special: "mount"},
 	{Name: "mount2", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 	{Name: "nfsmount", Style: Exact, Operands: Unread, Path: names{"mount"}, Same: "mount", Apart: true, Special: "mount"},
 }
 
-var keys1521 = names{
+var keys1526 = names{
 	"RCLONE_*",
 }
 
-var options1522 = []Option{
+var options1527 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -35706,7 +35777,7 @@ var options1522 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1523 = []Option{
+var options1528 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -35717,7 +35788,7 @@ var options1523 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1524 = []Option{
+var options1529 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -35779,15 +35850,15 @@ var options1524 = []Option{
 	{Names: names{"-t"}, Value: Required, Effect: EffNumber},
 }
 
-var keys1525 = names{
+var keys1530 = names{
 	"REDISCLI_*",
 }
 
-var also1526 = []Alias{
+var also1531 = []Alias{
 	{To: names{"make"}, Part: true},
 }
 
-var options1527 = []Option{
+var options1532 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -35814,7 +35885,7 @@ var options1527 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1528 = []Option{
+var options1533 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -35832,7 +35903,7 @@ var options1528 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1529 = []Option{
+var options1534 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -35840,7 +35911,7 @@ var options1529 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1530 = []Option{
+var options1535 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -35854,14 +35925,14 @@ var options1530 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1531 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1528},
+var subs1536 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1533},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1529},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1534},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35877,7 +35948,7 @@ var subs1531 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1530},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1535},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -35887,7 +35958,7 @@ var subs1531 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1532 = []Option{
+var options1537 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -36035,7 +36106,7 @@ var options1532 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1533 = []Option{
+var options1538 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -36055,7 +36126,7 @@ var options1533 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1534 = []Option{
+var options1539 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -36093,7 +36164,7 @@ var options1534 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1535 = []Option{
+var options1540 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -36106,21 +36177,21 @@ var options1535 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1536 = []Alias{
+var also1541 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1537 = []Alias{
+var also1542 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1538 = []Option{
+var options1543 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1539 = []Option{
+var options1544 = []Option{
 	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
 	{Names: names{"--configPlugin"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffBelow},
@@ -36151,11 +36222,11 @@ var options1539 = []Option{
 	{Names: names{"--bundleConfigAsCjs"}},
 }
 
-var keys1540 = names{
+var keys1545 = names{
 	"--version",
 }
 
-var options1541 = []Option{
+var options1546 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -36194,7 +36265,7 @@ var options1541 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1542 = []Option{
+var options1547 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -36209,7 +36280,7 @@ var options1542 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1543 = []Option{
+var options1548 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -36258,7 +36329,7 @@ var options1543 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1544 = []Option{
+var options1549 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -36282,7 +36353,7 @@ var options1544 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1545 = []Option{
+var options1550 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -36314,7 +36385,7 @@ var options1545 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1546 = []Option{
+var options1551 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -36322,32 +36393,32 @@ var options1546 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1547 = []Option{
+var options1552 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1548 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1545, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Reads, Path: names{"format"}, Options: options1546, Workdir: true, Special: "formats"},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1547, Workdir: true},
+var subs1553 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1550, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Reads, Path: names{"format"}, Options: options1551, Workdir: true, Special: "formats"},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1552, Workdir: true},
 }
 
-var keys1549 = names{
+var keys1554 = names{
 	"*.sarif", "*.xml", "*report*", "*results*",
 }
 
-var options1550 = []Option{
+var options1555 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--unit"}, Value: Required},
@@ -36368,7 +36439,7 @@ var options1550 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1551 = []Option{
+var options1556 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -36376,7 +36447,7 @@ var options1551 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1552 = []Option{
+var options1557 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -36392,7 +36463,7 @@ var options1552 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1553 = []Option{
+var options1558 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -36429,11 +36500,11 @@ var options1553 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var keys1554 = names{
+var keys1559 = names{
 	"*.d", "*.ll", "*.s", "*.wasm", "executable",
 }
 
-var options1555 = []Option{
+var options1560 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -36454,7 +36525,7 @@ var options1555 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1556 = []Option{
+var options1561 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -36462,17 +36533,17 @@ var options1556 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1557 = []Option{
+var options1562 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1558 = []Option{
+var options1563 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1559 = []Option{
+var options1564 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -36482,47 +36553,47 @@ var options1559 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1560 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1557, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1558},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1559},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1558},
+var subs1565 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1562, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1563},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1564},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1563},
 }
 
-var settings1561 = []Setting{
+var settings1566 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var keys1562 = names{
+var keys1567 = names{
 	"RUSTUP_*",
 }
 
-var also1563 = []Alias{
+var also1568 = []Alias{
 	{From: names{"install"}, To: names{"rustup", "toolchain", "install"}},
 	{From: names{"toolchain", "install"}, To: names{"rustup", "install"}},
 	{From: names{"uninstall"}, To: names{"rustup", "toolchain", "uninstall"}},
 	{From: names{"toolchain", "uninstall"}, To: names{"rustup", "uninstall"}},
 }
 
-var keys1564 = names{
+var keys1569 = names{
 	"S3CMD_*",
 }
 
-var options1565 = []Option{
+var options1570 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format-multi"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--mcp"}, Effect: EffUnproven},
@@ -36575,7 +36646,7 @@ var options1565 = []Option{
 	{Names: names{"-m", "--character"}},
 }
 
-var options1566 = []Option{
+var options1571 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36601,7 +36672,7 @@ var options1566 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1567 = []Option{
+var options1572 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -36620,7 +36691,7 @@ var options1567 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1568 = []Option{
+var options1573 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -36636,7 +36707,7 @@ var options1568 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1569 = []Option{
+var options1574 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -36658,11 +36729,11 @@ var options1569 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1570 = []Alias{
+var also1575 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1571 = []Option{
+var options1576 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-c", "-f", "--config"}, Value: Required, Effect: EffLoad},
@@ -36716,7 +36787,7 @@ var options1571 = []Option{
 	{Names: names{"--no-suppress-errors"}},
 }
 
-var subs1572 = []Program{
+var subs1577 = []Program{
 	{Name: "ci", Operands: Unread, Path: names{"ci"}, Workdir: true, Special: "gcc"},
 	{Name: "install-semgrep-pro", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
 	{Name: "login", Operands: Unread, Path: names{"ci"}, Same: "ci", Workdir: true, Special: "gcc"},
@@ -36730,7 +36801,7 @@ var subs1572 = []Program{
 	{Name: "validate", Operands: Reads, Path: names{"validate"}, Workdir: true, Special: "gcc"},
 }
 
-var options1573 = []Option{
+var options1578 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -36757,14 +36828,14 @@ var options1573 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1574 = []Option{
+var options1579 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var also1575 = []Alias{
+var also1580 = []Alias{
 	{To: names{"rc-service"}},
 	{To: names{"invoke-rc.d"}},
 	{From: names{"_", "start"}, To: names{"systemctl", "start", "_"}},
@@ -36776,7 +36847,7 @@ var also1575 = []Alias{
 	{From: names{"_", "force-reload"}, To: names{"systemctl", "reload-or-restart", "_"}, Part: true},
 }
 
-var options1576 = []Option{
+var options1581 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -36802,7 +36873,7 @@ var options1576 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1577 = []Program{
+var subs1582 = []Program{
 	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1212}, Ends: true},
 	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1212}, Ends: true},
 	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1212}, Ends: true},
@@ -36831,13 +36902,13 @@ var subs1577 = []Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1212}, Ends: true},
 }
 
-var options1578 = []Option{
+var options1583 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1579 = []Option{
+var options1584 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -36867,7 +36938,7 @@ var options1579 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1580 = []Option{
+var options1585 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -36875,7 +36946,7 @@ var options1580 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1581 = []Option{
+var options1586 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -36903,7 +36974,7 @@ var options1581 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1582 = []Option{
+var options1587 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -36923,7 +36994,7 @@ var options1582 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1583 = []Option{
+var options1588 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -36946,11 +37017,11 @@ var options1583 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var keys1584 = names{
+var keys1589 = names{
 	"--version", "-version",
 }
 
-var options1585 = []Option{
+var options1590 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -36958,7 +37029,7 @@ var options1585 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1586 = []Option{
+var options1591 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -36970,7 +37041,7 @@ var options1586 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1587 = []Option{
+var options1592 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -36980,13 +37051,13 @@ var options1587 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1588 = []Alias{
+var also1593 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1589 = []Option{
+var options1594 = []Option{
 	{Names: names{"--command-timeout"}, Value: Required},
 	{Names: names{"--debug"}, Effect: EffUnproven},
 	{Names: names{"-h", "--help"}},
@@ -37004,7 +37075,7 @@ var options1589 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options1590 = []Option{
+var options1595 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"--raw"}},
@@ -37014,12 +37085,12 @@ var options1590 = []Option{
 	{Names: names{"--retry-delay"}, Value: Required},
 }
 
-var subs1591 = []Program{
-	{Name: "inspect", Style: Exact, Operands: Unread, Path: names{"inspect"}, Options: options1590},
-	{Name: "list-tags", Style: Exact, Operands: Unread, Path: names{"inspect"}, Options: options1590},
+var subs1596 = []Program{
+	{Name: "inspect", Style: Exact, Operands: Unread, Path: names{"inspect"}, Options: options1595},
+	{Name: "list-tags", Style: Exact, Operands: Unread, Path: names{"inspect"}, Options: options1595},
 }
 
-var options1592 = []Option{
+var options1597 = []Option{
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-s", "--sort"}, Value: Required},
 	{Names: names{"-o", "--once"}},
@@ -37027,11 +37098,11 @@ var options1592 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1593 = []Option{
+var options1598 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options1594 = []Option{
+var options1599 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -37064,11 +37135,11 @@ var options1594 = []Option{
 	{Names: names{"-?"}},
 }
 
-var keys1595 = names{
+var keys1600 = names{
 	"-V", "-h",
 }
 
-var options1596 = []Option{
+var options1601 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -37082,7 +37153,7 @@ var options1596 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1597 = []Option{
+var options1602 = []Option{
 	{Names: names{"-b", "--builder"}, Value: Required},
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-a", "--write-all"}},
@@ -37108,14 +37179,14 @@ var options1597 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1598 = []Option{
+var options1603 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1599 = []Option{
+var options1604 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--nocolor"}},
@@ -37142,7 +37213,7 @@ var options1599 = []Option{
 	{Names: names{"--warn-unused-ignores"}},
 }
 
-var options1600 = []Option{
+var options1605 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-x", "--fixed-suffix"}, Value: Required},
 	{Names: names{"--FIX-EVEN-UNPARSABLE"}},
@@ -37151,7 +37222,7 @@ var options1600 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1601 = []Option{
+var options1606 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--recurse"}, Value: Required},
 	{Names: names{"-c", "--code-only"}},
@@ -37159,18 +37230,18 @@ var options1601 = []Option{
 	{Names: names{"--profiler"}},
 }
 
-var subs1602 = []Program{
+var subs1607 = []Program{
 	{Name: "dialects", Path: names{"version"}, Same: "version", Workdir: true},
-	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1600, Workdir: true},
-	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1600, Workdir: true},
-	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1601, Workdir: true},
-	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1601, Workdir: true},
-	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1601, Workdir: true},
+	{Name: "fix", Operands: Outputs, Path: names{"fix"}, Options: options1605, Workdir: true},
+	{Name: "format", Operands: Outputs, Path: names{"fix"}, Same: "fix", Options: options1605, Workdir: true},
+	{Name: "lint", Operands: Reads, Path: names{"lint"}, Options: options1606, Workdir: true},
+	{Name: "parse", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1606, Workdir: true},
+	{Name: "render", Operands: Reads, Path: names{"lint"}, Same: "lint", Options: options1606, Workdir: true},
 	{Name: "rules", Path: names{"version"}, Same: "version", Workdir: true},
 	{Name: "version", Path: names{"version"}, Workdir: true},
 }
 
-var options1603 = []Option{
+var options1608 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -37218,11 +37289,11 @@ var options1603 = []Option{
 	{Names: names{"-y"}},
 }
 
-var keys1604 = names{
+var keys1609 = names{
 	"-V",
 }
 
-var options1605 = []Option{
+var options1610 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -37245,7 +37316,7 @@ var options1605 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1606 = []Option{
+var options1611 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -37258,7 +37329,7 @@ var options1606 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1607 = []Option{
+var options1612 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -37271,7 +37342,7 @@ var options1607 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1608 = []Option{
+var options1613 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -37317,7 +37388,7 @@ var options1608 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1609 = []Option{
+var options1614 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -37332,7 +37403,7 @@ var options1609 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1610 = []Option{
+var options1615 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -37343,7 +37414,7 @@ var options1610 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1611 = []Option{
+var options1616 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -37379,7 +37450,7 @@ var options1611 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1612 = []Option{
+var options1617 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -37394,7 +37465,7 @@ var options1612 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1613 = []Option{
+var options1618 = []Option{
 	{Names: names{"-tags"}, Value: Required},
 	{Names: names{"-tests"}, Value: Optional},
 	{Names: names{"-version"}},
@@ -37413,7 +37484,7 @@ var options1613 = []Option{
 	{Names: names{"-h", "-help"}},
 }
 
-var options1614 = []Option{
+var options1619 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -37421,7 +37492,7 @@ var options1614 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1615 = []Option{
+var options1620 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -37439,7 +37510,7 @@ var options1615 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1616 = []Option{
+var options1621 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -37511,7 +37582,7 @@ var options1616 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1617 = []Option{
+var options1622 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -37528,13 +37599,13 @@ var options1617 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1618 = []Option{
+var options1623 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1619 = []Option{
+var options1624 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-m", "--module"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -37552,7 +37623,7 @@ var options1619 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1620 = []Option{
+var options1625 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--print-config"}},
@@ -37588,7 +37659,7 @@ var options1620 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1621 = []Option{
+var options1626 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -37603,7 +37674,7 @@ var options1621 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1622 = []Option{
+var options1627 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -37639,7 +37710,7 @@ var options1622 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1623 = []Option{
+var options1628 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -37661,14 +37732,14 @@ var options1623 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1624 = []Setting{
+var settings1629 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1625 = []Alias{
+var also1630 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -37719,7 +37790,7 @@ var also1625 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1626 = []Option{
+var options1631 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -37734,7 +37805,7 @@ var options1626 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1627 = []Option{
+var options1632 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -37765,26 +37836,26 @@ var options1627 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1628 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1627, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1627, Workdir: true},
+var subs1633 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Same: "sdk", Options: options1632, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1632, Workdir: true},
 }
 
-var keys1629 = names{
+var keys1634 = names{
 	"--help", "--version", "-h", "-help", "-version",
 }
 
-var options1630 = []Option{
+var options1635 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1631 = []Option{
+var options1636 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -37852,7 +37923,7 @@ var options1631 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1632 = []Program{
+var subs1637 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -37928,20 +37999,20 @@ var subs1632 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1633 = []Setting{
+var settings1638 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var keys1634 = names{
+var keys1639 = names{
 	"DBUS_*", "SYSTEMD_*",
 }
 
-var keys1635 = names{
+var keys1640 = names{
 	"SYSTEMD_COLORS",
 }
 
-var also1636 = []Alias{
+var also1641 = []Alias{
 	{From: names{"start", "_"}, To: names{"service", "_", "start"}},
 	{From: names{"stop", "_"}, To: names{"service", "_", "stop"}},
 	{From: names{"restart", "_"}, To: names{"service", "_", "restart"}},
@@ -37960,7 +38031,7 @@ var also1636 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1637 = []Option{
+var options1642 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -37972,7 +38043,7 @@ var options1637 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1638 = []Option{
+var options1643 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -38013,13 +38084,13 @@ var options1638 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1639 = []Option{
+var options1644 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1640 = []Option{
+var options1645 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -38039,16 +38110,16 @@ var options1640 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var keys1641 = names{
+var keys1646 = names{
 	"--help", "--usage", "--version",
 }
 
-var also1642 = []Alias{
+var also1647 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1643 = []Option{
+var options1648 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -38083,15 +38154,15 @@ var options1643 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1644 = []Alias{
+var also1649 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1645 = []Alias{
+var also1650 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1646 = []Option{
+var options1651 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -38099,7 +38170,7 @@ var options1646 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1647 = []Option{
+var options1652 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -38166,7 +38237,7 @@ var options1647 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1648 = []Option{
+var options1653 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -38183,15 +38254,15 @@ var options1648 = []Option{
 	{Names: names{"-r"}},
 }
 
-var keys1649 = names{
+var keys1654 = names{
 	"TF_*",
 }
 
-var keys1650 = names{
+var keys1655 = names{
 	"TF_INPUT", "TF_IN_AUTOMATION",
 }
 
-var also1651 = []Alias{
+var also1656 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"terraform", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"terraform", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"terraform", "refresh"}, Part: true},
@@ -38199,7 +38270,7 @@ var also1651 = []Alias{
 	{To: names{"tofu"}, Part: true},
 }
 
-var also1652 = []Alias{
+var also1657 = []Alias{
 	{From: names{"apply"}, With: names{"-destroy"}, To: names{"tofu", "destroy"}, Part: true},
 	{From: names{"destroy"}, To: names{"tofu", "apply", "-destroy"}, Part: true},
 	{From: names{"apply"}, With: names{"-refresh-only"}, To: names{"tofu", "refresh"}, Part: true},
@@ -38207,7 +38278,7 @@ var also1652 = []Alias{
 	{To: names{"terraform"}, Part: true},
 }
 
-var options1653 = []Option{
+var options1658 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--init"}, Effect: EffUnproven},
 	{Names: names{"--langserver"}},
@@ -38234,7 +38305,7 @@ var options1653 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1654 = []Option{
+var options1659 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -38249,7 +38320,7 @@ var options1654 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1655 = []Option{
+var options1660 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -38259,14 +38330,14 @@ var options1655 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1656 = []Option{
+var options1661 = []Option{
 	{Names: names{"-s", "--scale"}, Value: Required},
 	{Names: names{"-d", "--delay"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1657 = []Option{
+var options1662 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -38283,7 +38354,7 @@ var options1657 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1658 = []Option{
+var options1663 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -38311,85 +38382,85 @@ var options1658 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1659 = []Option{
+var options1664 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1660 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1658, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1658, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+var subs1665 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1663, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Same: "attach-session", Options: options1663, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "bind-key", Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1658, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Same: "capture-pane", Options: options1663, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1658, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1658, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Same: "detach-client", Options: options1663, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Same: "display-message", Options: options1663, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1658, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Same: "has-session", Options: options1663, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "if-shell", Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1658, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Same: "server-info", Options: options1663, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1658, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1658, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Same: "kill-pane", Options: options1663, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Same: "kill-window", Options: options1663, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1658, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Same: "ls", Options: options1663, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "load-buffer", Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1658, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1658, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1658, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1658, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1658, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1658, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Same: "list-buffers", Options: options1663, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Same: "list-clients", Options: options1663, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Same: "list-commands", Options: options1663, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Same: "list-keys", Options: options1663, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Same: "list-panes", Options: options1663, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Same: "list-windows", Options: options1663, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-menu", Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-session", Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "new-window", Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1658, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Same: "next-window", Options: options1663, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "paste-buffer", Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "pipe-pane", Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "display-popup", Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1658, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1658, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1658, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1658, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Same: "previous-window", Options: options1663, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Same: "rename-session", Options: options1663, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Same: "rename-window", Options: options1663, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Same: "resize-pane", Options: options1663, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "respawn-pane", Special: "tmux"},
@@ -38398,13 +38469,13 @@ var subs1660 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "save-buffer", Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1658, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1658, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Same: "select-pane", Options: options1663, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Same: "select-window", Options: options1663, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "send-keys", Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-option", Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -38413,37 +38484,37 @@ var subs1660 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-buffer", Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "set-environment", Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1658, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1659, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1659, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1658, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Same: "show-options", Options: options1663, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1664, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Same: "show-environment", Options: options1664, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Same: "show-messages", Options: options1663, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "source-file", Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "split-window", Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "start-server", Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1658, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1658, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1663, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Same: "switch-client", Options: options1663, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "unbind-key", Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Same: "wait-for", Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var keys1661 = names{
+var keys1666 = names{
 	"TMUX", "TMUX_TMPDIR",
 }
 
-var also1662 = []Alias{
+var also1667 = []Alias{
 	{From: names{"setw"}, To: names{"tmux", "set-option"}, Part: true},
 }
 
-var options1663 = []Option{
+var options1668 = []Option{
 	{Names: names{"-C", "--compact"}},
 	{Names: names{"-f", "--files"}},
 	{Names: names{"-h", "--help"}},
@@ -38466,7 +38537,7 @@ var options1663 = []Option{
 	{Names: names{"--streaming"}, Value: Required},
 }
 
-var options1664 = []Option{
+var options1669 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -38508,7 +38579,7 @@ var options1664 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1665 = []Option{
+var options1670 = []Option{
 	{Names: names{"--shell"}, Effect: EffOpaque},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-p", "--pass"}, Value: Required},
@@ -38521,7 +38592,7 @@ var options1665 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1666 = []Option{
+var options1671 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -38534,7 +38605,7 @@ var options1666 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1667 = []Option{
+var options1672 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -38571,19 +38642,19 @@ var options1667 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1668 = []Program{
+var subs1673 = []Program{
 	{Name: "e", Path: names{"exec"}, Same: "exec", Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1669 = []Option{
+var options1674 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1670 = []Option{
+var options1675 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -38602,13 +38673,13 @@ var options1670 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1671 = []Option{
+var options1676 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1672 = []Option{
+var options1677 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -38675,14 +38746,14 @@ var options1672 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1673 = []Option{
+var options1678 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1674 = []Option{
+var options1679 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -38693,7 +38764,7 @@ var options1674 = []Option{
 	{Names: names{"--watch", "-w"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"--outDir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--outFile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--outFile", "--out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--declarationDir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--declaration", "-d"}},
 	{Names: names{"--emitDeclarationOnly"}},
@@ -38754,11 +38825,11 @@ var options1674 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var keys1675 = names{
+var keys1680 = names{
 	"*.d.ts", "*.js", "*.tsbuildinfo",
 }
 
-var options1676 = []Option{
+var options1681 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -38822,26 +38893,26 @@ var options1676 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1677 = []Option{
+var options1682 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var also1678 = []Alias{
+var also1683 = []Alias{
 	{To: names{"turbo", "run"}, Part: true},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 }
 
-var options1679 = []Option{
+var options1684 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--no-color"}},
 }
 
-var options1680 = []Option{
+var options1685 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1681 = []Option{
+var options1686 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required},
 	{Names: names{"--repository-url"}, Value: Required, Effect: EffURL},
 	{Names: names{"-s", "--sign"}},
@@ -38860,13 +38931,13 @@ var options1681 = []Option{
 	{Names: names{"--attestations"}},
 }
 
-var subs1682 = []Program{
-	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1680},
-	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1681},
-	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1681},
+var subs1687 = []Program{
+	{Name: "check", Operands: Reads, Path: names{"check"}, Options: options1685},
+	{Name: "register", Operands: Loads, Path: names{"upload"}, Same: "upload", Options: options1686},
+	{Name: "upload", Operands: Loads, Path: names{"upload"}, Options: options1686},
 }
 
-var options1683 = []Option{
+var options1688 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -38880,11 +38951,11 @@ var options1683 = []Option{
 	{Names: names{"-w"}},
 }
 
-var keys1684 = names{
+var keys1689 = names{
 	"--help", "--version", "-h", "version",
 }
 
-var options1685 = []Option{
+var options1690 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
@@ -38898,7 +38969,7 @@ var options1685 = []Option{
 	{Names: names{"-v", "--invert-match"}},
 }
 
-var options1686 = []Option{
+var options1691 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -38925,16 +38996,16 @@ var options1686 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1687 = []Option{
+var options1692 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1688 = []Option{
+var options1693 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1689 = []Option{
+var options1694 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -38946,7 +39017,7 @@ var options1689 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1690 = []Option{
+var options1695 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -38954,20 +39025,20 @@ var options1690 = []Option{
 	{Names: names{"-c", "--catch"}},
 	{Names: names{"-b", "--buffer"}},
 	{Names: names{"-k"}, Value: Required},
-	{Names: names{"-s", "--start-directory"}, Value: Required},
+	{Names: names{"-s", "--start-directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--pattern"}, Value: Required},
-	{Names: names{"-t", "--top-level-directory"}, Value: Required},
+	{Names: names{"-t", "--top-level-directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--durations"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 }
 
-var options1691 = []Option{
+var options1696 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1692 = []Option{
+var options1697 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -39001,7 +39072,7 @@ var options1692 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1693 = []Option{
+var options1698 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -39050,18 +39121,18 @@ var options1693 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var keys1694 = names{
+var keys1699 = names{
 	"UNZIP", "UNZIPOPT",
 }
 
-var options1695 = []Option{
+var options1700 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1696 = []Option{
+var options1701 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -39073,7 +39144,7 @@ var options1696 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1697 = []Option{
+var options1702 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -39148,7 +39219,7 @@ var options1697 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1698 = []Option{
+var options1703 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -39165,7 +39236,7 @@ var options1698 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1699 = []Option{
+var options1704 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -39178,7 +39249,7 @@ var options1699 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1700 = []Option{
+var options1705 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -39188,7 +39259,7 @@ var options1700 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1701 = []Option{
+var options1706 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -39205,7 +39276,7 @@ var options1701 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1702 = []Option{
+var options1707 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -39219,7 +39290,7 @@ var options1702 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1703 = []Option{
+var options1708 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -39240,7 +39311,7 @@ var options1703 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1704 = []Option{
+var options1709 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -39253,19 +39324,19 @@ var options1704 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1705 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1702, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1703, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1703, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1704, Workdir: true},
+var subs1710 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1707, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1708, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1708, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1709, Workdir: true},
 }
 
-var options1706 = []Option{
+var options1711 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -39279,7 +39350,7 @@ var options1706 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1707 = []Option{
+var options1712 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -39289,7 +39360,7 @@ var options1707 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1708 = []Option{
+var options1713 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -39303,7 +39374,7 @@ var options1708 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1709 = []Option{
+var options1714 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -39314,7 +39385,7 @@ var options1709 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1710 = []Option{
+var options1715 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -39324,17 +39395,17 @@ var options1710 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1711 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1710, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1709, Workdir: true, Named: true},
+var subs1716 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1715, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1714, Workdir: true, Named: true},
 }
 
-var options1712 = []Option{
+var options1717 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -39345,55 +39416,55 @@ var options1712 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1713 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1698, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1718 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1703, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1699, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1704, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1700, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1706, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1706, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1701, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1705, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1706, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1705, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1711, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1711, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1706, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1710, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1711, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1698, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1707, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1703, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1712, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1711, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1712, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1708, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1716, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1717, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1713, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1714 = names{
+var keys1719 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var keys1715 = names{
+var keys1720 = names{
 	".", "cache", "generate-shell-completion", "help", "pip check", "pip freeze", "pip list !--outdated", "pip show", "pip tree !--outdated", "pip uninstall !-r|--requirement|--requirements", "python dir", "python find", "tool dir", "tool list !--outdated", "tool uninstall",
 }
 
-var keys1716 = names{
+var keys1721 = names{
 	"UV_*",
 }
 
-var keys1717 = names{
+var keys1722 = names{
 	"UV_NO_PROGRESS",
 }
 
-var also1718 = []Alias{
+var also1723 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1719 = []Option{
+var options1724 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -39419,11 +39490,11 @@ var options1719 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1720 = []Alias{
+var also1725 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1721 = []Option{
+var options1726 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -39433,13 +39504,13 @@ var options1721 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1722 = []Option{
+var options1727 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1723 = []Option{
+var options1728 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -39454,47 +39525,47 @@ var options1723 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1724 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
+var subs1729 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1722, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1722, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1727, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1727, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1722, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1723, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1722, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1727, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1728, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1727, Workdir: true},
 }
 
-var keys1725 = names{
+var keys1730 = names{
 	"VAGRANT_*",
 }
 
-var options1726 = []Option{
+var options1731 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -39660,7 +39731,7 @@ var options1726 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1727 = []Option{
+var options1732 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -39678,7 +39749,7 @@ var options1727 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1728 = []Option{
+var options1733 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -39687,7 +39758,7 @@ var options1728 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1729 = []Option{
+var options1734 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -39699,7 +39770,7 @@ var options1729 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1730 = []Option{
+var options1735 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -39713,48 +39784,48 @@ var options1730 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1731 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1728, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+var subs1736 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1733, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1728, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1728, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1730, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1733, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1733, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1735, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1729, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1734, Special: "azure"},
 }
 
-var keys1732 = names{
+var keys1737 = names{
 	"VAULT_*",
 }
 
-var keys1733 = names{
+var keys1738 = names{
 	"VAULT_FORMAT",
 }
 
-var also1734 = []Alias{
+var also1739 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -39763,7 +39834,7 @@ var also1734 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1735 = []Option{
+var options1740 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -39776,15 +39847,15 @@ var options1735 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1736 = []Alias{
+var also1741 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var keys1737 = names{
+var keys1742 = names{
 	"LIBVIRT_*", "VIRSH_*",
 }
 
-var options1738 = []Option{
+var options1743 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}, Effect: EffClears},
@@ -39824,7 +39895,7 @@ var options1738 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1739 = []Option{
+var options1744 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -39857,7 +39928,7 @@ var options1739 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1740 = []Program{
+var subs1745 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -39865,7 +39936,7 @@ var subs1740 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1741 = []Option{
+var options1746 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -39958,7 +40029,7 @@ var options1741 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1742 = []Program{
+var subs1747 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -39968,7 +40039,7 @@ var subs1742 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1743 = []Option{
+var options1748 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -39981,7 +40052,7 @@ var options1743 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1744 = []Option{
+var options1749 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -39991,13 +40062,13 @@ var options1744 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1745 = []Option{
+var options1750 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1746 = []Option{
+var options1751 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -40016,7 +40087,7 @@ var options1746 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1747 = []Option{
+var options1752 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -40065,7 +40136,7 @@ var options1747 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1748 = []Option{
+var options1753 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -40093,7 +40164,7 @@ var options1748 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1749 = []Option{
+var options1754 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -40137,11 +40208,11 @@ var options1749 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var keys1750 = names{
+var keys1755 = names{
 	"*.css", "*.js", "*.map", "stats*.json",
 }
 
-var options1751 = []Option{
+var options1756 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -40304,7 +40375,7 @@ var options1751 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1752 = []Option{
+var options1757 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -40328,7 +40399,7 @@ var options1752 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1753 = []Option{
+var options1758 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -40348,7 +40419,7 @@ var options1753 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1754 = []Option{
+var options1759 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -40380,7 +40451,7 @@ var options1754 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1755 = []Option{
+var options1760 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -40407,7 +40478,7 @@ var options1755 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1756 = []Option{
+var options1761 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -40454,7 +40525,7 @@ var options1756 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1757 = []Option{
+var options1762 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -40470,12 +40541,12 @@ var options1757 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1758 = []Setting{
+var settings1763 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1759 = []Option{
+var options1764 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -40536,7 +40607,7 @@ var options1759 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1760 = []Option{
+var options1765 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -40548,7 +40619,7 @@ var options1760 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1761 = []Option{
+var options1766 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -40571,11 +40642,11 @@ var options1761 = []Option{
 	{Names: names{"-t"}},
 }
 
-var keys1762 = names{
+var keys1767 = names{
 	"XZ_DEFAULTS", "XZ_OPT",
 }
 
-var options1763 = []Option{
+var options1768 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -40586,7 +40657,7 @@ var options1763 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1764 = []Option{
+var options1769 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -40661,18 +40732,18 @@ var options1764 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1765 = []Option{
+var options1770 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1766 = []Option{
+var options1771 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1767 = []Option{
+var options1772 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -40683,7 +40754,7 @@ var options1767 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1768 = []Option{
+var options1773 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -40700,15 +40771,15 @@ var options1768 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1769 = []Program{
+var subs1774 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1768, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1773, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1770 = []Program{
+var subs1775 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -40719,7 +40790,7 @@ var subs1770 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1765, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1770, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40733,7 +40804,7 @@ var subs1770 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1766, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1771, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -40759,34 +40830,34 @@ var subs1770 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1767, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1767, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1772, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1772, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1769, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1774, Workdir: true, Special: "runner"},
 }
 
-var settings1771 = []Setting{
+var settings1776 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1772 = names{
+var keys1777 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1773 = names{
+var keys1778 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var keys1774 = names{
+var keys1779 = names{
 	"_", "bin", "config", "constraints", "exec", "explain", "help", "node", "run", "start", "test", "version", "versions",
 }
 
-var keys1775 = names{
+var keys1780 = names{
 	"YARN_*",
 }
 
-var also1776 = []Alias{
+var also1781 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -40816,11 +40887,11 @@ var also1776 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1777 = []Alias{
+var also1782 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1778 = []Option{
+var options1783 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -40862,7 +40933,7 @@ var options1778 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1779 = []Option{
+var options1784 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -40909,7 +40980,7 @@ var options1779 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1780 = []Option{
+var options1785 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -40938,32 +41009,32 @@ var options1780 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1781 = []Option{
+var options1786 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1782 = []Option{
+var options1787 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1783 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1782, Workdir: true, Special: "sources"},
+var subs1788 = []Program{
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1787, Workdir: true, Special: "sources"},
 }
 
-var subs1784 = []Program{
+var subs1789 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1781, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1781, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1783, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1786, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1786, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1788, Workdir: true},
 }
 
-var keys1785 = names{
+var keys1790 = names{
 	"*.wasm", "executable",
 }
 
-var options1786 = []Option{
+var options1791 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -41070,11 +41141,11 @@ var options1786 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var keys1787 = names{
+var keys1792 = names{
 	"ZIPOPT",
 }
 
-var options1788 = []Option{
+var options1793 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -41083,7 +41154,7 @@ var options1788 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1789 = []Option{
+var options1794 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -41093,7 +41164,7 @@ var options1789 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1790 = []Option{
+var options1795 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -41113,7 +41184,7 @@ var options1790 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1791 = []Option{
+var options1796 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -41186,15 +41257,15 @@ var options1791 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var keys1792 = names{
+var keys1797 = names{
 	"ZSTD_*",
 }
 
-var keys1793 = names{
+var keys1798 = names{
 	"ZSTD_CLEVEL", "ZSTD_NBTHREADS",
 }
 
-var also1794 = []Alias{
+var also1799 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

@@ -195,3 +195,20 @@ func TestTablesAreConsistent(t *testing.T) {
 		}
 	})
 }
+
+// TestSpelling: names of options are found as their program reads them.
+func TestSpelling(t *testing.T) {
+	for _, tt := range []struct{ program, name, want string }{
+		{"tsc", "--OUTFILE", "--outFile"}, {"tsc", "-outfile", "--outFile"}, {"tsc", "-P", "-p"}, {"tsc", "--out-file", ""},
+		{"jest", "--output-file", "--outputFile"}, {"jest", "--outputFile", "--outputFile"}, {"jest", "--outputfile", ""}, {"jest", "--no-cache", "--no-cache"},
+		{"pytest", "--Debug", ""},
+	} {
+		got := ""
+		if o := Lookup(tt.program).Option(tt.name); o != nil {
+			got = o.Names[0]
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.program, tt.name, got, tt.want)
+		}
+	}
+}

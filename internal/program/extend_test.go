@@ -78,7 +78,7 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	p := reflect.ValueOf(*c.Lookup("mine"))
 	for i := range p.NumField() {
 		switch name := p.Type().Field(i).Name; name {
-		case "Shared", "Path", "Same", "Special", "Changes", "Wordless", "Risk", "Facts", "Secrets", "Settings", "Harmless", "Variables", "Ignored", "Equal", "Folds", "Suffix", "Refs", "Kinds", "Obeys", "Aside", "Gets", "Makes", "Prints", "Hosts", "Base", "Inline", "Registry", "Offline", "Updates", "Hosted", "Endings": // see catalogfile.Builtin
+		case "Shared", "Path", "Same", "Special", "Changes", "Wordless", "Risk", "Facts", "Secrets", "Settings", "Harmless", "Variables", "Ignored", "Equal", "Folds", "Suffix", "Refs", "Kinds", "Obeys", "Aside", "Gets", "Makes", "Prints", "Hosts", "Base", "Inline", "Registry", "Offline", "Updates", "Hosted", "Endings", "Spelling": // see catalogfile.Builtin
 		default:
 			if p.Field(i).IsZero() {
 				t.Errorf("%s is not set", name)

@@ -74,6 +74,9 @@ func (p *Program) All(yield func(*Option) bool) {
 
 // Option returns the program's option of that name, or nil.
 func (p *Program) Option(name string) *Option {
+	if p.Spelling != AsListed {
+		return p.spelled(name)
+	}
 	for l := 0; l <= len(p.Shared); l++ {
 		opts := p.list(l)
 		for i := range opts {
@@ -85,6 +88,43 @@ func (p *Program) Option(name string) *Option {
 		}
 	}
 	return nil
+}
+
+// spelled returns the option of a name in any of its spellings, or nil.
+func (p *Program) spelled(name string) *Option {
+	name = p.Spelling.plain(name)
+	for o := range p.All {
+		for _, n := range o.Names {
+			if p.Spelling.plain(n) == name {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// plain returns the same for all spellings of the name of an option.
+func (s Spelling) plain(name string) string {
+	long, found := strings.CutPrefix(name, "--")
+	switch {
+	case s == AnyCase && found:
+		return strings.ToLower(name[1:])
+	case s == AnyCase:
+		return strings.ToLower(name)
+	case !found || strings.HasPrefix(long, "no-"):
+		return name
+	}
+	var text strings.Builder
+	text.WriteString("--")
+	for i := 0; i < len(long); i++ {
+		if long[i] == '-' && i > 0 && i+1 < len(long) {
+			i++
+			text.WriteString(strings.ToUpper(long[i : i+1]))
+			continue
+		}
+		text.WriteByte(long[i])
+	}
+	return text.String()
 }
 
 // Letter returns the program's option of one dash and that letter, or nil.

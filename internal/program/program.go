@@ -10,6 +10,8 @@ type Program struct {
 	Name     string
 	Style    Style
 	Operands Operands
+	// Spelling is how else names of options are read.
+	Spelling Spelling
 	// Skip is the number of operands before the command of a wrapper (the duration of
 	// timeout), or before the operands proper.
 	Skip int
@@ -190,6 +192,16 @@ const (
 	Bundle              // as GNU, and the first word may be a cluster without a dash (tar, ar)
 )
 
+// Spelling is how else names of options are read.
+type Spelling uint8
+
+// The spellings.
+const (
+	AsListed Spelling = iota
+	AnyCase           // whatever the case, with one dash or two (tsc)
+	Kebab             // --output-file is --outputFile (yargs)
+)
+
 // Operands is the meaning of the words that are not options.
 type Operands uint8
 
@@ -291,5 +303,6 @@ const (
 	EffGlob                          // the value is a pattern of names of files that are read below the operands; !PATTERN leaves them out, TYPE:PATTERN names them (rg -g, grep --include)
 	EffNumber                        // the value is a number, where other words of the program are hosts (ping -i)
 	EffRenames                       // the file beside an operand may have any name (gzip -S, -N)
+	EffListens                       // the value is [HOST:]PORT of a debugger; other hosts than this one need a rule with the very words
 	EffTask                          // the value names tasks that are run, with commas between them (nx -t)
 )

@@ -27,6 +27,21 @@ func (e *effector) git() {
 	e.gitPatches()
 	e.gitSkipsHooks()
 	e.gitForces()
+	e.gitMoves()
+}
+
+// gitMoves writes what git mv -f replaces.
+func (e *effector) gitMoves() {
+	n := len(e.operands)
+	if strings.Join(e.scan.Path, " ") != "mv" || n < 2 || !e.has("--force") || e.has("--dry-run") {
+		return
+	}
+	target := e.words[e.operands[n-1]]
+	e.write(target, NeedCover, false, "git mv -f replaces it")
+	for _, source := range e.operandWords(0)[:n-1] {
+		name := cutWord(source, strings.LastIndexByte(source.Text, '/')+1)
+		e.write(joinPath(target, name), NeedCover, false, "git mv -f replaces it")
+	}
 }
 
 // gitSkipsHooks requires a rule that names the option with which a command leaves out the

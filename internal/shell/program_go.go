@@ -28,15 +28,18 @@ func (e *effector) goTool() {
 // goSources derives what go changes in the module, and code that it fetches and runs.
 func (e *effector) goSources() {
 	e.goCompiles()
+	e.goElsewhere()
 	switch path := strings.Join(e.scan.Path, " "); path {
 	case "test":
 		e.goLoads()
 		e.goTestArgs()
+		e.goOutputs()
 	case "generate":
 		e.goLoads()
 	case "fmt", "fix":
 		if !e.has("-n") && !e.has("-diff") {
 			e.reformats()
+			e.goFormats()
 		}
 	case "mod tidy", "mod edit", "install":
 		for _, name := range []string{"go.mod", "go.sum"} {
@@ -58,9 +61,58 @@ func (e *effector) goSources() {
 
 // goLoads reads the packages by path that a command of go runs something of.
 func (e *effector) goLoads() {
+	for _, r := range e.goPaths() {
+		e.load(r, "operand of go "+strings.Join(e.scan.Path, " "))
+	}
+}
+
+// goPaths returns the operands that name files or packages elsewhere.
+func (e *effector) goPaths() []Word {
+	var paths []Word
 	for _, r := range e.operandWords(0) {
 		if strings.HasPrefix(r.Text, "/") || strings.HasPrefix(r.Text, "..") || strings.Contains(r.Text, "/../") {
-			e.load(r, "operand of go "+strings.Join(e.scan.Path, " "))
+			paths = append(paths, r)
+		}
+	}
+	return paths
+}
+
+// goElsewhere reads the module in the directory of -C if a command runs or changes
+// something of it.
+func (e *effector) goElsewhere() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	switch e.scan.Path[0] {
+	case "test", "run", "generate", "tool", "fmt", "fix", "build", "install":
+		for _, a := range e.scan.Args {
+			if a.Kind == ArgOption && a.Option.Names[0] == "-C" {
+				e.load(a.Value, "option -C of go "+e.scan.Path[0])
+			}
+		}
+	}
+}
+
+// goFormats changes the sources elsewhere that operands name.
+func (e *effector) goFormats() {
+	for _, r := range e.goPaths() {
+		if strings.HasSuffix(r.Text, "/...") && r.Known() {
+			r.Text = strings.TrimSuffix(r.Text, "...")
+		}
+		e.inPlaceWrite(r, NeedOutside, "sources that go changes")
+	}
+}
+
+// goOutputs writes the profiles of a test in the directory of -outputdir.
+func (e *effector) goOutputs() {
+	for _, dir := range e.scan.Args {
+		if dir.Kind != ArgOption || !strings.HasSuffix(dir.Option.Names[0], "outputdir") {
+			continue
+		}
+		for _, a := range e.scan.Args {
+			if a.Kind == ArgOption && a.Option.Effect == program.EffWrite && a.ValueAt >= 0 && a.Word != dir.Word {
+				e.write(joinPath(dir.Value, a.Value), NeedCover, false, "option "+a.Option.Names[0]+" of go test")
+			}
 		}
 	}
 }

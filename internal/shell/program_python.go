@@ -25,6 +25,9 @@ func (e *effector) python() {
 func (e *effector) pytest() {
 	e.gcc()
 	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "--debug" && a.ValueAt < 0 && a.Word+1 < len(e.words) && !strings.HasPrefix(e.words[a.Word+1].Text, "-") {
+			e.write(e.words[a.Word+1], NeedCover, false, "option --debug of pytest")
+		}
 		if a.Kind != ArgOption || a.Option.Names[0] != "--cov-report" {
 			continue
 		}

@@ -58,7 +58,7 @@ func (e *effector) sedScripts() []Word {
 }
 
 func (e *effector) sedScript(text string) {
-	p := sedParser{text: text, e: e}
+	p := sedParser{text: text, e: e, extended: e.has("--regexp-extended"), whole: e.has("--null-data")}
 	if !p.script() {
 		e.odd(causeSedUnread)
 	}
@@ -67,9 +67,11 @@ func (e *effector) sedScript(text string) {
 // sedParser parses a script of GNU sed (info sed). It knows the syntax of every
 // command, so that the text of one is never taken for another.
 type sedParser struct {
-	text string
-	at   int
-	e    *effector
+	text     string
+	at       int
+	e        *effector
+	extended bool // regular expressions are extended ones
+	whole    bool // a line may be the whole file
 }
 
 func (p *sedParser) more() bool { return p.at < len(p.text) }
@@ -100,54 +102,75 @@ func (p *sedParser) script() bool {
 		at := strings.TrimRight(p.text[from:p.at], " \t")
 		from = p.at
 		p.skip(" \t!")
-		few := fewLines(at) && !strings.Contains(p.text[from:p.at], "!")
+		few := p.fewLines(at) && !strings.Contains(p.text[from:p.at], "!")
 		from = p.at
 		if !p.command() {
 			return false
 		}
-		p.e.empties = p.e.empties || !few && losesLines(p.text[from:p.at])
+		p.e.empties = p.e.empties || !p.keeps(p.text[from:p.at], few)
 	}
 }
 
 // fewLines reports whether an address of sed is that of one line, or of lines with a text.
-func fewLines(address string) bool {
+func (p *sedParser) fewLines(address string) bool {
 	if address != "" && strings.Trim(address, "0123456789") == "" || address == "$" {
 		return true
 	}
 	pattern, found := strings.CutPrefix(address, "/")
-	end := strings.LastIndexByte(pattern, '/')
-	return found && end >= 0 && strings.Trim(pattern[end:], "/IM") == "" && saysText(pattern[:end])
+	inner := sedParser{text: pattern}
+	return found && inner.delimited('/') && strings.Trim(pattern[inner.at:], "IM") == "" &&
+		readSedPattern(pattern[:inner.at-1], p.extended).texts > 0
 }
 
-// losesLines reports whether a command of sed, for all lines, may leave nothing of them.
-func losesLines(command string) bool {
-	if strings.HasPrefix(command, "s") && len(command) > 1 {
-		pattern, _, _ := strings.Cut(command[2:], command[1:2])
-		return !saysText(pattern) && (strings.Contains(pattern, ".") || strings.Contains(pattern, "[^"))
+// keeps reports whether most of a file certainly remains after a command. few says that it
+// is for few lines only.
+func (p *sedParser) keeps(command string, few bool) bool {
+	few = few && !p.whole
+	switch command[0] {
+	case 'i', 'a', 'r', 'R', 'w', 'W', 'p', 'P', 'l', 'F', 'n', 'e', '=', '{', '}':
+		return true
+	case '#': // "#n" is the option -n
+		return command != "#n"
+	case 's':
+		return few || p.keepsText(command)
+	case 'y': // no blanks in the place of characters
+		return !strings.ContainsAny(command[1:], " \t\\")
+	case 'd', 'c', 'z':
+		return few
 	}
-	return strings.IndexByte("dDcgxqQz", command[0]) >= 0
+	return false
 }
 
-// saysText reports whether a regular expression contains a text that must be there: a letter
-// or digit, which no operator behind it makes optional.
-func saysText(pattern string) bool {
-	if strings.Contains(pattern, "|") {
+// keepsText reports whether s removes little of a line, or puts something in its place.
+func (p *sedParser) keepsText(command string) bool {
+	d := command[1]
+	parts := sedParser{text: command, at: 2}
+	parts.delimited(d)
+	text, from := command[2:parts.at-1], parts.at
+	parts.replacement(d)
+	filled := fillsLine(command[from : parts.at-1])
+	pattern := readSedPattern(text, p.extended)
+	switch {
+	case text == "": // the last one again
+		return false
+	case pattern.texts > 0:
+		return !pattern.wide || filled && !p.whole
+	case pattern.blank, filled && pattern.digits:
+		return true
+	case strings.Contains(command[parts.at:], "g"), pattern.wide:
 		return false
 	}
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
+	return filled && !pattern.repeats || pattern.loose == 0
+}
+
+// fillsLine reports whether a replacement is certainly more than blanks.
+func fillsLine(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case c == '\\':
-			i++
-		case c == '[':
-			end := strings.IndexByte(pattern[min(i+2, len(pattern)):], ']')
-			if end < 0 {
-				return false
-			}
-			i += 2 + end
-		case c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("#=:;,@\"'_-<> %&", c) >= 0:
-			if rest := pattern[i+1:]; rest == "" || strings.IndexByte("*?{", rest[0]) < 0 && !strings.HasPrefix(rest, `\?`) && !strings.HasPrefix(rest, `\{`) {
-				return true
-			}
+			i++ // a group, which may be empty, or a blank
+		case c > ' ':
+			return true
 		}
 	}
 	return false

@@ -72,6 +72,9 @@
 // a text about itself and exit, as its manual says (-v, --version). A program that runs code
 // of the project before it reads its words has none.
 //
+// spelling says how else names of options are read: "any-case" is without regard to case and
+// with one dash or two (--outFile, -outfile), "kebab" has --output-file for --outputFile.
+//
 // makes lists names of files that the program makes anew, so that nobody misses what was in
 // them: patterns (path.Match), and "executable" for what a compiler made.
 //

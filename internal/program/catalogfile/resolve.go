@@ -26,13 +26,14 @@ var (
 		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged", "interactive": "Interactive",
 		"outside": "Outside", "in-shell": "InShell",
 	}
-	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
-	Effects = map[string]string{
+	Spellings = map[string]string{"any-case": "AnyCase", "kebab": "Kebab"}
+	Values    = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
+	Effects   = map[string]string{
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "clears": "EffClears", "pattern": "EffPattern", "recursive": "EffRecursive", "follow": "EffFollow", "recursive-follow": "EffRecursiveFollow", "target": "EffTarget", "system": "EffSystem",
-		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask", "glob": "EffGlob", "number": "EffNumber", "renames": "EffRenames",
+		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask", "glob": "EffGlob", "number": "EffNumber", "renames": "EffRenames", "listens": "EffListens",
 	}
 )
 
@@ -42,12 +43,12 @@ var keys = map[string]func(any) string{
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "obeys": isText, "hosts": isText, "base": isText, "inline": isText, "endings": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
-	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText, "registry": isText, "updates": isBool,
+	"kinds": isBool, "folds": isBool, "suffix": isText, "refs": isText, "registry": isText, "updates": isBool, "spelling": oneOf(Spellings),
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline", "hosted", "endings"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "refs", "obeys", "aside", "gets", "makes", "prints", "hosts", "base", "inline", "variables", "registry", "updates", "offline", "hosted", "endings", "spelling"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }

@@ -86,6 +86,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if v := catalogfile.Styles[e.Text("style")]; v != "" && v != "GNU" {
 		add("Style: %s", v)
 	}
+	if v := catalogfile.Spellings[e.Text("spelling")]; v != "" {
+		add("Spelling: %s", v)
+	}
 	if v := catalogfile.Operands[e.Text("operands")]; v != "" && v != "Text" {
 		add("Operands: %s", v)
 	}
