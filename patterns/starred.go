@@ -76,8 +76,38 @@ func runsTool(arg shell.Arg, words []shell.Word, modules int, near func(*shell.W
 		if p.Facts&program.Packaged == 0 || p.Facts&program.Interpreter != 0 || p.Registry != "" {
 			return false
 		}
+		for i := range words[1:] {
+			if !staysNear(&words[i+1], near) {
+				return false
+			}
+		}
 	}
 	return runsNear(scan, words, 0, modules, near)
+}
+
+// staysNear reports whether a word, or the value of the option that it is, names nothing
+// that is not near: its program may run that, and what each word is to it is not known.
+func staysNear(word *shell.Word, near func(*shell.Word) bool) bool {
+	if !word.Known() {
+		return near(word)
+	}
+	text := word.Text
+	if strings.HasPrefix(text, "-") {
+		text = strings.TrimLeft(text, "-")
+		if _, value, found := strings.Cut(text, "="); found {
+			text = value
+		} else if at := strings.IndexAny(text, "/~"); at == 1 { // -f/tmp/x.py
+			text = text[at:]
+		} else {
+			return true
+		}
+	}
+	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("=:,;@", r) }) {
+		if piece == "data" && text != piece || piece[0] == '~' || !near(&shell.Word{Text: piece}) {
+			return false
+		}
+	}
+	return true
 }
 
 // choosesProgram reports whether an option of an interpreter says what is run in place of
@@ -94,7 +124,7 @@ func choosesProgram(effect program.Effect) bool {
 func isFile(arg shell.Arg) bool {
 	switch arg.Option.Effect {
 	case program.EffProgram, program.EffPlugin:
-		return arg.ValueAt >= 0 && (arg.Value.Text == "" || strings.IndexByte("./~", arg.Value.Text[0]) >= 0)
+		return arg.ValueAt >= 0 && (arg.Value.Text == "" || shell.NamesFile(arg.Value.Text))
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"net"
 	"slices"
 	"strings"
 
@@ -51,6 +52,11 @@ func (e *effector) optionFlags(a Arg) {
 		e.target = &v
 	case program.EffDir:
 		e.dirs, e.moved = beneath(e.dirs, a.Value), true
+	case program.EffListens:
+		if !thisHost(a.Value) {
+			e.frame.Exact = true
+			e.unproven(causeVeryWords, "option "+a.Option.Names[0], e.prog.Name)
+		}
 	case program.EffUnproven, program.EffSystem:
 		e.frame.Exact = true
 		e.unproven(causeVeryWords, "option "+a.Option.Names[0], e.prog.Name)
@@ -58,6 +64,24 @@ func (e *effector) optionFlags(a Arg) {
 		e.frame.Exact = true
 		e.unproven(causeSends, a.Option.Names[0], e.prog.Name)
 	}
+}
+
+// thisHost reports whether [HOST:]PORT is certainly a place that no other machine reaches.
+func thisHost(at Word) bool {
+	if !at.Known() {
+		return false
+	}
+	host := strings.TrimRight(at.Text, "0123456789")
+	switch {
+	case host == "":
+		return true
+	case strings.HasSuffix(host, ":"):
+		host = strings.Trim(strings.TrimSuffix(host, ":"), "[]")
+	default:
+		host = strings.Trim(at.Text, "[]")
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // optionEffects derives the effects of the options. If one of them changes the
@@ -87,7 +111,7 @@ func (e *effector) optionEffect(a Arg) {
 	case program.EffProgram:
 		e.runFile(a.Value, what)
 	case program.EffPlugin:
-		if plugin := a.Value.Text; !a.Value.Known() || plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
+		if !a.Value.Known() || NamesFile(a.Value.Text) {
 			e.runFile(a.Value, what)
 		}
 	case program.EffModule:
@@ -139,6 +163,18 @@ func (e *effector) optionEffect(a Arg) {
 		}
 	}
 }
+
+// NamesFile reports whether the value of an option for a module is a file or an address.
+func NamesFile(plugin string) bool {
+	if plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
+		return true
+	}
+	scheme, _, found := strings.Cut(strings.ToLower(plugin), ":")
+	return found && moduleSchemes.has(scheme)
+}
+
+// moduleSchemes are those of addresses from which interpreters load modules (nodejs.org/api/esm).
+var moduleSchemes = set("file", "data", "http", "https", "blob")
 
 // runModule derives the effects of the words behind an option as those of a program
 // that the interpreter becomes. They need no rule of their own.

@@ -162,10 +162,25 @@ func (e *effector) script(rest []Word, what string) {
 		e.stdin()
 	} else {
 		e.w.runs = append(e.w.runs, e.runsFile(file)...)
+		e.knownScript(rest)
 		if e.index >= 0 && toldOutward(rest[1:]) {
 			own := &e.w.facts.Actions[e.index]
 			own.Reach = max(own.Reach, 1) // a rule has to name the file
 		}
+	}
+}
+
+// knownScript reads the words of a program file that has a section of its own (manage.py).
+func (e *effector) knownScript(words []Word) {
+	name := words[0]
+	if !name.Known() {
+		return
+	}
+	if at := strings.LastIndexByte(name.Text, '/'); at >= 0 {
+		name = cutWord(name, at+1)
+	}
+	if strings.LastIndexByte(name.Text, '.') > 0 && e.w.opt.Catalog.Lookup(name.Text) != nil {
+		e.part(append([]Word{name}, words[1:]...), e.operands[e.sub().Skip])
 	}
 }
 

@@ -16,6 +16,7 @@ func (e *effector) npm() {
 	switch verb := e.words[e.subcommandAt()].Text; e.scan.Path[0] {
 	case "run":
 		e.envScript(rest)
+		e.scriptWords(e.dashesAt())
 	case "config":
 		if verb != "set" && verb != "get" && len(rest) > 0 {
 			verb, rest = rest[0].Text, rest[1:]
@@ -34,6 +35,48 @@ func (e *effector) envScript(rest []Word) {
 	if len(rest) > 0 && rest[0].Known() && rest[0].Text == "env" {
 		e.runList(rest, -1)
 	}
+}
+
+// dashesAt returns the index of the word "--".
+func (e *effector) dashesAt() int {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgDashes {
+			return a.Word
+		}
+	}
+	return len(e.words)
+}
+
+// scriptWords reads the words behind one that go to the program of a script of the package,
+// which may run what they name. Those of paths in the workspace are its everyday work.
+func (e *effector) scriptWords(at int) {
+	option := ""
+	for i := at + 1; i < len(e.words); i++ {
+		w, before := e.words[i], option
+		option = ""
+		if strings.HasPrefix(w.Text, "-") {
+			name, _, valued := strings.Cut(w.Text, "=")
+			if option = name; !valued {
+				continue
+			}
+			w, before, option = cutWord(w, len(name)+1), name, ""
+		}
+		if !testNames.has(before) && elsewhere(w.Text) {
+			e.load(w, "an argument of the script")
+		}
+	}
+}
+
+// testNames are the options of runners of tests whose value is a text in names of tests.
+var testNames = set("-t", "-g", "--grep", "--testNamePattern", "--test-name-pattern", "--testPathPattern", "--testPathPatterns")
+
+// elsewhere reports whether a text is a path that does not begin in the directory, or an
+// address from which interpreters load modules.
+func elsewhere(text string) bool {
+	if strings.HasPrefix(text, "./") || strings.HasPrefix(strings.ToLower(text), "http") {
+		return strings.Contains(text, "/../")
+	}
+	return strings.HasPrefix(text, "..") || strings.Contains(text, "/../") || NamesFile(text) && !strings.HasPrefix(text, ".")
 }
 
 // npmSetting handles npm config VERB KEY VALUE, or KEY=VALUE.
@@ -72,6 +115,7 @@ func (e *effector) runner() {
 	if len(e.scan.Path) == 0 || e.scan.Path[0] == "run" {
 		e.envScript(e.operandWords(0))
 	}
+	e.runnerScript()
 	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
 	if len(e.operands) == 0 || e.pattern || len(e.scan.Path) > 0 && !run {
 		return
@@ -92,6 +136,17 @@ func (e *effector) runner() {
 		return
 	}
 	e.part(e.words[at:], at)
+}
+
+// runnerScript reads the words behind the name of a script.
+func (e *effector) runnerScript() {
+	at := e.subcommandAt()
+	switch name := e.words[at].Text; {
+	case len(e.scan.Path) > 0 && e.scan.Path[0] == "run" && name != "run" && name != "run-script": // test
+		e.scriptWords(at)
+	case (len(e.scan.Path) == 0 || e.scan.Path[0] == "run") && len(e.operands) > 0:
+		e.scriptWords(e.operands[0])
+	}
 }
 
 // workspaces reads the words behind the name of a workspace, or behind foreach, as
