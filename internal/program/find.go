@@ -74,7 +74,7 @@ func (p *Program) All(yield func(*Option) bool) {
 
 // Option returns the program's option of that name, or nil.
 func (p *Program) Option(name string) *Option {
-	if p.Spelling != AsListed {
+	if p.Spelling != asListed {
 		return p.spelled(name)
 	}
 	for l := 0; l <= len(p.Shared); l++ {
@@ -107,9 +107,9 @@ func (p *Program) spelled(name string) *Option {
 func (s Spelling) plain(name string) string {
 	long, found := strings.CutPrefix(name, "--")
 	switch {
-	case s == AnyCase && found:
+	case s == anyCase && found:
 		return strings.ToLower(name[1:])
-	case s == AnyCase:
+	case s == anyCase:
 		return strings.ToLower(name)
 	case !found || strings.HasPrefix(long, "no-"):
 		return name

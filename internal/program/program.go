@@ -197,9 +197,9 @@ type Spelling uint8
 
 // The spellings.
 const (
-	AsListed Spelling = iota
-	AnyCase           // whatever the case, with one dash or two (tsc)
-	Kebab             // --output-file is --outputFile (yargs)
+	asListed Spelling = iota
+	anyCase           // whatever the case, with one dash or two (tsc)
+	kebab             // --output-file is --outputFile (yargs)
 )
 
 // Operands is the meaning of the words that are not options.

@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -80,8 +80,8 @@ func thisHost(at Word) bool {
 	default:
 		host = strings.Trim(at.Text, "[]")
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // optionEffects derives the effects of the options. If one of them changes the
@@ -163,18 +163,6 @@ func (e *effector) optionEffect(a Arg) {
 		}
 	}
 }
-
-// NamesFile reports whether the value of an option for a module is a file or an address.
-func NamesFile(plugin string) bool {
-	if plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
-		return true
-	}
-	scheme, _, found := strings.Cut(strings.ToLower(plugin), ":")
-	return found && moduleSchemes.has(scheme)
-}
-
-// moduleSchemes are those of addresses from which interpreters load modules (nodejs.org/api/esm).
-var moduleSchemes = set("file", "data", "http", "https", "blob")
 
 // runModule derives the effects of the words behind an option as those of a program
 // that the interpreter becomes. They need no rule of their own.

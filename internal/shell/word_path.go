@@ -165,3 +165,15 @@ func endOf(word Word) Word {
 	}
 	return dir
 }
+
+// NamesFile reports whether the value of an option for a module is a file or an address.
+func NamesFile(plugin string) bool {
+	if plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
+		return true
+	}
+	scheme, _, found := strings.Cut(strings.ToLower(plugin), ":")
+	return found && moduleSchemes.has(scheme)
+}
+
+// moduleSchemes are those of addresses from which interpreters load modules (nodejs.org/api/esm).
+var moduleSchemes = set("file", "data", "http", "https", "blob")

@@ -26,7 +26,7 @@ var (
 		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged", "interactive": "Interactive",
 		"outside": "Outside", "in-shell": "InShell",
 	}
-	Spellings = map[string]string{"any-case": "AnyCase", "kebab": "Kebab"}
+	Spellings = map[string]string{"any-case": "anyCase", "kebab": "kebab"}
 	Values    = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects   = map[string]string{
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
