@@ -35,7 +35,7 @@ func reachOf(sub *Subject) *reach {
 	}
 	name := lastSegment(a.Words[0].Text)
 	entry := program.Spellings(a.Program, name)
-	if initDirs[path.Dir(a.Words[0].Text)] || entry != nil && len(entry.Subs) > 0 && len(a.Words) > 1 && !isSubcommand(&a.Words[1]) {
+	if initDirs[path.Dir(a.Words[0].Text)] || entry != nil && entry.HasSubs() && len(a.Words) > 1 && !isSubcommand(&a.Words[1]) {
 		return &reach{any: true} // the second: it is spelled without what stands before the subcommand
 	}
 	if entry == nil || a.Program == nil || entry != program.Lookup(name) {

@@ -42,7 +42,7 @@ func TestReachHoldsAllSpellings(t *testing.T) {
 			check(append(words, "pod/x", "a:b", "--targets=c,d")...)
 			check(append([]string{"/usr/bin/" + name}, words[1:]...)...)
 		}
-		for _, sub := range entry.Subs {
+		for sub := range entry.Subs {
 			check(name, sub.Name, "x")
 			check(name, "--an-option", sub.Name, "x")
 			for i := range entry.Options {

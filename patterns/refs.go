@@ -308,7 +308,7 @@ func (c *commandRule) refNames() []shell.Word {
 // against +main is not one against main.
 func refShape(words []string) []string {
 	prog := program.Lookup(words[0])
-	if prog == nil || len(prog.Subs) == 0 {
+	if prog == nil || !prog.HasSubs() {
 		return nil
 	}
 	sub := &Subject{Kind: RunCommand, Command: &shell.Action{Program: prog}}

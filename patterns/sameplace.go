@@ -33,7 +33,7 @@ func (sub *Subject) placed(workspace string) []*Subject {
 // may be code, behind a subcommand the name of a script, and awk's is code.
 func (sub *Subject) scriptAt() int {
 	a := sub.Command
-	if a.Program == nil || a.Program.Operands != program.Script || len(a.Program.Subs) > 0 || a.Program.Special == "awk" ||
+	if a.Program == nil || a.Program.Operands != program.Script || a.Program.HasSubs() || a.Program.Special == "awk" ||
 		len(a.Words) < 2 || strings.HasPrefix(a.Words[1].Text, "-") {
 		return -1
 	}

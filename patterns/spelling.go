@@ -109,7 +109,7 @@ func (s spelling) respelled() []spelling {
 // otherForms returns the spellings that the operands of a program allow.
 func (s spelling) otherForms(entry *program.Program) []spelling {
 	var list []spelling
-	if len(entry.Subs) > 0 {
+	if entry.HasSubs() {
 		list = append(s.withoutGlobals(), s.refForms()...)
 	}
 	if !entry.Kinds && entry.Facts&(program.TaskRunner|program.Interpreter) == 0 {

@@ -308,12 +308,10 @@ func TestSubcommandsListedTogether(t *testing.T) {
 // how many pairs it compared.
 func listedTogether(t *testing.T, prog, p *program.Program, line string) int {
 	pairs := 0
-	for i := range p.Subs {
-		a := &p.Subs[i]
+	for a := range p.Subs {
 		r := rule(t, "Bash("+line+" "+a.Name+":*)", Deny)
-		for j := range p.Subs {
-			b := &p.Subs[j]
-			if !slices.Equal(a.Path, b.Path) || i == j {
+		for b := range p.Subs {
+			if !slices.Equal(a.Path, b.Path) || a == b {
 				continue
 			}
 			pairs++

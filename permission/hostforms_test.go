@@ -52,9 +52,9 @@ func hostLines(visit func(use string)) {
 		for _, use := range uses {
 			visit(words + " " + use)
 		}
-		for i := range p.Subs {
+		for sub := range p.Subs {
 			if depth < 2 {
-				below(words+" "+p.Subs[i].Name, &p.Subs[i], top, depth+1)
+				below(words+" "+sub.Name, sub, top, depth+1)
 			}
 		}
 	}

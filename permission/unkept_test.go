@@ -135,8 +135,8 @@ func TestUnkeptByOptions(t *testing.T) {
 				}
 			}
 		}
-		for i := range p.Subs {
-			walk(words+" "+p.Subs[i].Name, &p.Subs[i])
+		for sub := range p.Subs {
+			walk(words+" "+sub.Name, sub)
 		}
 	}
 	for p := range program.Builtin {

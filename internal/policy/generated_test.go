@@ -137,8 +137,8 @@ func collect() *catalogued {
 		c.options(words, p)
 		c.operands(words, p)
 		c.unlistedFlag(words, p)
-		for i := range p.Subs {
-			walk(append(slices.Clone(words), p.Subs[i].Name), &p.Subs[i])
+		for sub := range p.Subs {
+			walk(append(slices.Clone(words), sub.Name), sub)
 		}
 	}
 	for p := range program.Builtin {
@@ -282,7 +282,7 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 		add(&c.read, noEnv, "p .env", "p a .env", "-- p .env")
 	}
 	rule := "Bash(" + strings.Join(words, " ")
-	if len(p.Subs) == 0 && (p.Facts&program.TaskRunner != 0 || slices.Contains(alike, p.Operands)) && p.Style != program.Bundle {
+	if !p.HasSubs() && (p.Facts&program.TaskRunner != 0 || slices.Contains(alike, p.Operands)) && p.Style != program.Bundle {
 		add(&c.among, corpus.Policy{Allow: []string{"Bash"}, Deny: []string{rule + " deploy:*)"}}, "all deploy", "deploy", "a b deploy x", "-- all deploy")
 	}
 	if len(words) == 2 && !strings.ContainsAny(words[0], ".@0123456789") {
@@ -293,7 +293,7 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 			c.versions = append(c.versions, u)
 		}
 	}
-	if p.Workdir && (p.Operands == program.Unread || p.Operands == program.Text) && p.Special == "" && len(p.Subs) == 0 {
+	if p.Workdir && (p.Operands == program.Unread || p.Operands == program.Text) && p.Special == "" && !p.HasSubs() {
 		add(&c.elsewhere, corpus.Policy{Allow: []string{rule + ":*)"}}, "/tmp/x/t", "--unheard=/tmp/x/c", "a ../x/t", "-- /srv/x")
 	}
 	for _, name := range strings.Fields(p.Changes) {
@@ -302,7 +302,7 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 	if p.Abbreviates && len(p.Path) == 0 {
 		c.abbreviate(words, p)
 	}
-	if len(p.Subs) == 0 || p.Operands == program.Unread {
+	if !p.HasSubs() || p.Operands == program.Unread {
 		c.commands = append(c.commands, words)
 		if strings.Contains(words[len(words)-1], ":") {
 			c.odd = append(c.odd, words)
@@ -319,10 +319,11 @@ var ownWords = []string{"sets", "tmux", "supervised"}
 
 // abbreviate adds the beginnings of the names of subcommands.
 func (c *catalogued) abbreviate(words []string, p *program.Program) {
-	for i := range p.Subs {
-		name := p.Subs[i].Name
+	subs := slices.Collect(p.Subs)
+	for _, sub := range subs {
+		name := sub.Name
 		for n := 2; n < len(name); n++ {
-			if slices.ContainsFunc(p.Subs, func(s program.Program) bool { return s.Name != name && strings.HasPrefix(s.Name, name[:n]) }) {
+			if slices.ContainsFunc(subs, func(s *program.Program) bool { return s.Name != name && strings.HasPrefix(s.Name, name[:n]) }) {
 				continue
 			}
 			c.short = append(c.short, use{words: append(slices.Clone(words), name[:n]), entry: p, rules: corpus.Policy{Allow: []string{"Bash"}, Deny: []string{"Bash(" + words[0] + " " + name + ":*)"}}})
@@ -474,7 +475,7 @@ func (s *speller) operands(p *program.Program) []string {
 	}
 	switch p.Operands {
 	case program.Reads, program.ReadsTree, program.Names, program.Text, program.Writes, program.Outputs:
-		if len(p.Subs) > 0 {
+		if p.HasSubs() {
 			return nil
 		}
 		return []string{"a.txt"}

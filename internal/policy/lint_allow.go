@@ -107,8 +107,8 @@ func entries(c *commandShape) []reached {
 // subs returns the subcommands of an entry, each under its main name only.
 func subs(p *program.Program) []*program.Program {
 	var all []*program.Program
-	for i := range p.Subs {
-		if sub := &p.Subs[i]; len(sub.Path) > 0 && sub.Path[len(sub.Path)-1] == sub.Name {
+	for sub := range p.Subs {
+		if len(sub.Path) > 0 && sub.Path[len(sub.Path)-1] == sub.Name {
 			all = append(all, sub)
 		}
 	}
@@ -124,7 +124,7 @@ func runsScript(l *linter) {
 		if c.entry == nil || c.operands > 0 || c.entry.Wraps() && c.lastKnown() != "run" {
 			return
 		}
-		alone := len(c.entry.Path) == 0 && len(c.entry.Subs) == 0
+		alone := len(c.entry.Path) == 0 && !c.entry.HasSubs()
 		if !alone && (len(c.entry.Path) != 1 || !slices.Contains(openTargets, c.lastKnown())) {
 			return
 		}
@@ -166,7 +166,7 @@ func wrappers(l *linter) {
 // only read and others.
 func wholeProgram(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
-		if c.entry == nil || len(c.entry.Subs) == 0 || c.operands > 0 {
+		if c.entry == nil || !c.entry.HasSubs() || c.operands > 0 {
 			return
 		}
 		reads, writes, ruin := l.subcommands(r, c)
@@ -240,7 +240,7 @@ func listed(lines []string) string {
 // destroys looks for rules that allow commands whose risk is high or forbidden.
 func destroys(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
-		if c.operands > 0 || c.entry != nil && (len(c.entry.Subs) > 0 || c.entry.Wraps()) {
+		if c.operands > 0 || c.entry != nil && (c.entry.HasSubs() || c.entry.Wraps()) {
 			return
 		}
 		for _, tail := range []string{" any", " -r any", " -f any", " -rf any", " --force any", " --hard any"} {

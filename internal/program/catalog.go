@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,9 +39,11 @@ func Lookup(name string) *Program {
 
 // Builtin iterates over the built-in entries, under each of their names.
 func Builtin(yield func(*Program) bool) {
-	for i := range programs {
-		if !yield(&programs[i]) {
-			return
+	for _, rows := range &programs {
+		for i := range rows {
+			if !yield(rows[i].decoded(nil)) {
+				return
+			}
 		}
 	}
 }
@@ -131,23 +134,26 @@ func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) 
 
 // addSubs adds subcommands, and additions to subcommands.
 func (p *Program) addSubs(subs []*catalogfile.Entry) error {
-	p.Subs = slices.Clone(p.Subs)
+	if len(subs) == 0 {
+		return nil
+	}
+	all := map[string]*Program{}
+	for sub := range p.Subs {
+		all[sub.Name] = sub
+	}
 	for _, e := range subs {
 		for _, name := range e.Names {
-			at, found := slices.BinarySearchFunc(p.Subs, name, func(s Program, name string) int { return strings.Compare(s.Name, name) })
-			if !found {
-				p.Subs = slices.Insert(p.Subs, at, Program{})
-			}
-			var old *Program
-			if found {
-				old = &p.Subs[at]
-			}
-			sub, err := extended(old, e, name)
+			sub, err := extended(all[name], e, name)
 			if err != nil {
 				return err
 			}
-			p.Subs[at] = sub
+			all[name] = &sub
 		}
+	}
+	p.subs = make([]row, len(all))
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		p.subs[i].name = name
+		p.subs[i].program.Store(all[name])
 	}
 	return nil
 }

@@ -59,10 +59,10 @@ func TestCatalogRefuses(t *testing.T) {
 // TestCatalogIsNotShared checks that an extended catalogue leaves the built-in tables
 // unchanged.
 func TestCatalogIsNotShared(t *testing.T) {
-	before := len(Lookup("git").Subs)
+	before := len(Lookup("git").subs)
 	extend(t, tables{"git": tables{"options": []any{"--mine"}, "sub": tables{"aaa": tables{}, "log": tables{"options": []any{"--mine"}}}}})
 	git := Lookup("git")
-	if len(git.Subs) != before || git.Option("--mine") != nil || git.Subcommand("aaa") != nil || git.Subcommand("log").Option("--mine") != nil {
+	if len(git.subs) != before || git.Option("--mine") != nil || git.Subcommand("aaa") != nil || git.Subcommand("log").Option("--mine") != nil {
 		t.Error("the built-in entry of git was changed")
 	}
 }

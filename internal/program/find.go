@@ -28,19 +28,22 @@ func Spellings(p *Program, name string) *Program {
 
 // Subcommand returns the entry of a subcommand, or nil.
 func (p *Program) Subcommand(name string) *Program {
-	lo, hi := 0, len(p.Subs)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if p.Subs[mid].Name < name {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(p.Subs) && p.Subs[lo].Name == name {
-		return &p.Subs[lo]
+	if r := search(p.subs, name); r != nil {
+		return r.decoded(p.subs)
 	}
 	return nil
+}
+
+// HasSubs reports whether the program has subcommands.
+func (p *Program) HasSubs() bool { return len(p.subs) > 0 }
+
+// Subs iterates over the subcommands under each of their names, sorted.
+func (p *Program) Subs(yield func(*Program) bool) {
+	for i := range p.subs {
+		if !yield(p.subs[i].decoded(p.subs)) {
+			return
+		}
+	}
 }
 
 // Main returns the name of a subcommand, under which it is listed first if it has

@@ -16,14 +16,14 @@ type Program struct {
 	// timeout), or before the operands proper.
 	Skip int
 	// Options are the options of the program itself. If there are subcommands, these
-	// options may stand before the subcommand; Subs inherit them only if Inherit is
+	// options may stand before the subcommand, which inherits them only if Inherit is
 	// set.
 	Options []Option
 	// Shared holds lists of options shared by several entries. A name in Options
 	// takes precedence.
 	Shared [][]Option
-	// Subs are the subcommands, sorted by name.
-	Subs    []Program
+	// subs are the subcommands, sorted by name: see Subs.
+	subs    []row
 	Inherit bool
 	// Path holds the names of the subcommands that lead to this entry, aliases
 	// resolved: [compose logs]. It is nil for a program.
@@ -69,12 +69,12 @@ type Program struct {
 	// Wordless reports that only the risk is known. The words are read as those of a
 	// program without an entry.
 	Wordless bool
-	// Risk gives the classes of the uses of the program, 0 if they are unknown.
-	Risk Risk
+	// Risk gives the classes of the uses of the program, nil if they are unknown.
+	Risk []Row
 	// Facts are the properties that do not depend on the words.
 	Facts Facts
 	// Secrets tells where secrets stand among the words.
-	Secrets Secrets
+	Secrets []Secret
 	// Stdin reports that without operands the program runs what it reads from
 	// standard input.
 	Stdin bool

@@ -71,17 +71,11 @@ type Row struct {
 // constants of package risk.
 type Cause string
 
-// Risk is the number of a list of rows, so that results computed from a list can be
-// cached by it. 0 is the empty list: the risk is unknown.
-type Risk uint16
-
-// Rows returns the rows of the list.
-func (r Risk) Rows() []Row { return risks[r] }
-
-// RiskOf returns the risk of a program by its name.
-func RiskOf(name string) Risk {
+// RiskOf returns the risk of a program by its name, nil if it is unknown. It is the same
+// list at each call.
+func RiskOf(name string) []Row {
 	if p := find(name); p != nil {
 		return p.Risk
 	}
-	return 0
+	return nil
 }

@@ -30,13 +30,10 @@ const (
 	Reader                     // found by a Go function
 )
 
-// Secrets is the number of a list of secrets, 0 for none.
-type Secrets uint8
-
 // SecretsOf returns where a program takes secrets. The name is in lower case.
 func SecretsOf(name string) []Secret {
 	if p := find(name); p != nil {
-		return secrets[p.Secrets]
+		return p.Secrets
 	}
 	return nil
 }

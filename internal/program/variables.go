@@ -3,7 +3,6 @@ package program
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Ignores reports whether the program is known to do the same whatever a variable of
@@ -14,34 +13,11 @@ func (p *Program) Ignores(name string) bool {
 
 // Obeyed reports whether a built-in entry says that its program obeys a variable.
 func Obeyed(name string) bool {
-	all := obeyed()
-	if all.names[name] {
+	if _, found := slices.BinarySearch(obeyed[:], name); found {
 		return true
 	}
-	return slices.ContainsFunc(all.patterns, func(pattern string) bool { return meets(pattern, name) })
+	return slices.ContainsFunc(obeyedPatterns[:], func(pattern string) bool { return meets(pattern, name) })
 }
-
-// obeyedNames are the variables that programs obey, by their names and by patterns.
-type obeyedNames struct {
-	names    map[string]bool
-	patterns []string
-}
-
-var obeyed = sync.OnceValue(func() obeyedNames {
-	all := obeyedNames{names: map[string]bool{}}
-	for i := range programs {
-		for _, name := range programs[i].Variables {
-			if strings.Contains(name, "*") {
-				all.patterns = append(all.patterns, name)
-			} else {
-				all.names[name] = true
-			}
-		}
-	}
-	slices.Sort(all.patterns)
-	all.patterns = slices.Compact(all.patterns)
-	return all
-})
 
 // meets reports whether a name is that of a pattern in which a * stands for any text.
 func meets(pattern, name string) bool {

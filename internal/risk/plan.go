@@ -92,20 +92,20 @@ type index struct {
 
 var (
 	ofTerminal = newIndex(terminal)
-	kept       = make([]atomic.Pointer[plan], program.Risks)
+	kept       sync.Map // *plan by the first row of the list (*program.Row)
 )
 
 // ofCatalog returns the plan of a program, or nil if its risk is unknown.
 func ofCatalog(name string) *plan {
-	r := program.RiskOf(name)
-	if r == 0 {
+	rows := program.RiskOf(name)
+	if rows == nil {
 		return nil
 	}
-	if p := kept[r].Load(); p != nil {
-		return p
+	if p, ok := kept.Load(&rows[0]); ok {
+		return p.(*plan)
 	}
-	p := newPlan(r.Rows())
-	kept[r].Store(p)
+	p := newPlan(rows)
+	kept.Store(&rows[0], p)
 	return p
 }
 

@@ -41,7 +41,7 @@ func Rules(p Profile) []Rule {
 func listed() []string {
 	var names []string
 	for p := range program.Builtin {
-		if p.Risk != 0 {
+		if p.Risk != nil {
 			names = append(names, p.Name)
 		}
 	}

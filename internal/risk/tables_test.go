@@ -13,7 +13,7 @@ import (
 func catalogue() []rated {
 	var table []rated
 	for _, name := range listed() {
-		table = append(table, rated{name, program.RiskOf(name).Rows()})
+		table = append(table, rated{name, program.RiskOf(name)})
 	}
 	return table
 }

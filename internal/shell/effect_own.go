@@ -27,7 +27,7 @@ func mayName(p *program.Program, words []Word) string {
 		for _, p := range at {
 			next = append(next, subsNamed(p, w)...)
 		}
-		if at := slices.IndexFunc(next, func(p *program.Program) bool { return p.Home != "" && len(p.Subs) == 0 }); at >= 0 {
+		if at := slices.IndexFunc(next, func(p *program.Program) bool { return p.Home != "" && !p.HasSubs() }); at >= 0 {
 			return next[at].Home
 		}
 		option := strings.HasPrefix(w.Text, "-") && !w.holeAt(0) || w.MayBeOption()
@@ -59,8 +59,7 @@ func takes(at []*program.Program, w *Word) bool {
 // subsNamed returns the subcommands of p that a word may name. One that may become
 // several words may name those below, too.
 func subsNamed(p *program.Program, w *Word) (subs []*program.Program) {
-	for i := range p.Subs {
-		sub := &p.Subs[i]
+	for sub := range p.Subs {
 		if !w.mayBe(sub.Name) {
 			continue
 		}

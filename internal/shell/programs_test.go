@@ -13,8 +13,8 @@ func walkPrograms(check func(name string, p *program.Program)) {
 	var walk func(name string, p *program.Program)
 	walk = func(name string, p *program.Program) {
 		check(name, p)
-		for i := range p.Subs {
-			walk(name+" "+p.Subs[i].Name, &p.Subs[i])
+		for sub := range p.Subs {
+			walk(name+" "+sub.Name, sub)
 		}
 	}
 	for p := range program.Builtin {

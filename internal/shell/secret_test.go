@@ -70,8 +70,8 @@ func TestSecretWordsOfAll(t *testing.T) {
 			continue
 		}
 		words := []string{p.Name}
-		for i := range p.Subs {
-			words = append(words, p.Name+" "+p.Subs[i].Name)
+		for sub := range p.Subs {
+			words = append(words, p.Name+" "+sub.Name)
 		}
 		for _, start := range words {
 			n++

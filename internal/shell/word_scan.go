@@ -47,7 +47,7 @@ func ScanInto(p *program.Program, words []Word, buf []Arg) Scan {
 	s := scanner{words: words, prog: p, args: buf[:0]}
 	s.parents[0] = p
 	s.depth = 1
-	s.sub = len(p.Subs) > 0
+	s.sub = p.HasSubs()
 	if s.args == nil && len(words) > 1 {
 		s.args = make([]Arg, 0, len(words)+2)
 	}
@@ -224,7 +224,7 @@ func (s *scanner) subcommand(w *Word) {
 		s.prog = sub
 		s.parents[s.depth] = sub
 		s.depth++
-		s.sub = len(sub.Subs) > 0
+		s.sub = sub.HasSubs()
 	case s.prog.Operands == program.Unread:
 		s.unlisted()
 	default:

@@ -98,11 +98,11 @@ func entryOf(p *permission.Part) (*program.Program, int) {
 	}
 	entry, n := p.Program, 1
 	for entry != nil && n < len(p.Words) && p.Words[n].Known() {
-		i := slices.IndexFunc(entry.Subs, func(s program.Program) bool { return s.Name == p.Words[n].Text })
-		if i < 0 {
+		sub := entry.Subcommand(p.Words[n].Text)
+		if sub == nil {
 			break
 		}
-		entry, n = &entry.Subs[i], n+1
+		entry, n = sub, n+1
 	}
 	return entry, n
 }
@@ -149,7 +149,7 @@ func opens(e *program.Program) bool {
 	if e == nil {
 		return false
 	}
-	return e.Runs() || e.Stdin || e.Plugins || len(e.Subs) > 0 || e.Facts&program.TaskRunner != 0 || slices.Contains(running, e.Name)
+	return e.Runs() || e.Stdin || e.Plugins || e.HasSubs() || e.Facts&program.TaskRunner != 0 || slices.Contains(running, e.Name)
 }
 
 // interpreter reports whether the name of a program, even of one that is not in

@@ -69,7 +69,7 @@ func sameFiles(a *shell.Action, words, want []string) bool {
 		return false
 	}
 	script := -1
-	if p := a.Program; p != nil && p.Operands == program.Script && len(p.Subs) == 0 && p.Special != "awk" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+	if p := a.Program; p != nil && p.Operands == program.Script && !p.HasSubs() && p.Special != "awk" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 		script = 1
 	}
 	file := func(name string) string {

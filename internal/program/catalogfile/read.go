@@ -217,6 +217,7 @@ type Entry struct {
 	Path    []string // names of the subcommands down to this one
 	Options []Option
 	Shared  []*Entry // the groups that it includes
+	Like    string   // the section that says how the words are read, "" for this one
 	Subs    []*Entry
 	Risk    []Row    // nil if unknown
 	Is      []string // words of Facts

@@ -136,6 +136,15 @@ func (c *Book) Resolve() ([]*Entry, error) {
 	return c.programs, nil
 }
 
+// Groups returns the groups, sorted by name.
+func (c *Book) Groups() []*Entry {
+	var list []*Entry
+	for _, name := range sorted(c.groups) {
+		list = append(list, c.groups[name])
+	}
+	return list
+}
+
 // like copies the arguments of another entry.
 func (c *Book) like(e *Entry) error {
 	name := e.Text("like")
@@ -155,6 +164,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("", "the words are read like those of %s: options and subcommands stand there", name)
 	}
 	p := c.programs[i]
+	e.Like = name
 	e.Options, e.Shared, e.Subs, e.Equal = p.Options, p.Shared, p.Subs, p.Equal
 	if e.Settings == nil {
 		e.Settings, e.Harmless = p.Settings, p.Harmless

@@ -62,7 +62,7 @@ func generate(dir string) ([]byte, error) {
 			return nil, e.Errorf("", `what it risks is missing: risk is rows, a group's, or "unknown"`)
 		}
 	}
-	return source(programs, book.Registries())
+	return source(programs, book.Groups(), book.Registries())
 }
 
 // addFile adds a file to the book. It decodes into maps, because for structs

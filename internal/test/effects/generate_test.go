@@ -445,8 +445,8 @@ func (g *generator) option(words []string) []string {
 		if prog == nil {
 			break
 		}
-		if i := slices.IndexFunc(prog.Subs, func(s program.Program) bool { return s.Name == w }); i >= 0 {
-			prog = &prog.Subs[i]
+		if sub := prog.Subcommand(w); sub != nil {
+			prog = sub
 		}
 	}
 	if prog == nil || g.in(10) {

@@ -24,7 +24,7 @@ var harmlessForms = []string{
 // their words are.
 func harmless() (names []string) {
 	for p := range program.Builtin {
-		if _, err := exec.LookPath(p.Name); err == nil && p.Safe && !p.Wordless && len(p.Subs) == 0 && !slices.Contains(inShell, p.Name) {
+		if _, err := exec.LookPath(p.Name); err == nil && p.Safe && !p.Wordless && !p.HasSubs() && !slices.Contains(inShell, p.Name) {
 			names = append(names, p.Name)
 		}
 	}

@@ -75,8 +75,8 @@ func catalogued() (all []use) {
 	var add func(top, p *program.Program, words []string)
 	add = func(top, p *program.Program, words []string) {
 		all = append(all, use{words, p, top})
-		for i := range p.Subs {
-			add(top, &p.Subs[i], append(slices.Clone(words), p.Subs[i].Name))
+		for sub := range p.Subs {
+			add(top, sub, append(slices.Clone(words), sub.Name))
 		}
 	}
 	for p := range program.Builtin {

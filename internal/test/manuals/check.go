@@ -38,12 +38,10 @@ func (e *Entry) below(parts []string) bool {
 	p := e.Chain[len(e.Chain)-1]
 	for n := len(parts); n > 0; n-- {
 		name := strings.Join(parts[:n], "-")
-		for i := range p.Subs {
-			if p.Subs[i].Name == name {
-				e.Words = append(e.Words, name)
-				e.Chain = append(e.Chain, &p.Subs[i])
-				return e.below(parts[n:])
-			}
+		if sub := p.Subcommand(name); sub != nil {
+			e.Words = append(e.Words, name)
+			e.Chain = append(e.Chain, sub)
+			return e.below(parts[n:])
 		}
 	}
 	return false
