@@ -247,6 +247,91 @@ func secretFormOf(word string) SecretForm {
 	return 0
 }
 
+// field returns the field of a key, or nil: a bool, a text or a list.
+func (p *Program) field(key string) any {
+	switch key {
+	case "inherit":
+		return &p.Inherit
+	case "ends":
+		return &p.Ends
+	case "safe":
+		return &p.Safe
+	case "plain":
+		return &p.Plain
+	case "workdir":
+		return &p.Workdir
+	case "here":
+		return &p.Here
+	case "beside":
+		return &p.Beside
+	case "named":
+		return &p.Named
+	case "assigns":
+		return &p.Assigns
+	case "stdin":
+		return &p.Stdin
+	case "apart":
+		return &p.Apart
+	case "plugins":
+		return &p.Plugins
+	case "wordless":
+		return &p.Wordless
+	case "abbreviates":
+		return &p.Abbreviates
+	case "kinds":
+		return &p.Kinds
+	case "folds":
+		return &p.Folds
+	case "updates":
+		return &p.Updates
+	case "special":
+		return &p.Special
+	case "home":
+		return &p.Home
+	case "changes":
+		return &p.Changes
+	case "suffix":
+		return &p.Suffix
+	case "refs":
+		return &p.Refs
+	case "obeys":
+		return &p.Obeys
+	case "hosts":
+		return &p.Hosts
+	case "base":
+		return &p.Base
+	case "inline":
+		return &p.Inline
+	case "endings":
+		return &p.Endings
+	case "registry":
+		return &p.Registry
+	case "path":
+		return &p.Path
+	case "harmless":
+		return &p.Harmless
+	case "gets":
+		return &p.Gets
+	case "makes":
+		return &p.Makes
+	case "prints":
+		return &p.Prints
+	case "offline":
+		return &p.Offline
+	case "variables":
+		return &p.Variables
+	case "ignored":
+		return &p.Ignored
+	case "aside":
+		return &p.Aside
+	case "hosted":
+		return &p.Hosted
+	case "same":
+		return &p.Same
+	}
+	return nil
+}
+
 var registries = [...]Registry{
 	{Name: "bun", Public: names{"registry.npmjs.org"}, Files: names{"bunfig.toml toml install.*"}, Own: names{"~/.bunfig.toml toml install.*", "~/.config/.bunfig.toml toml install.*", "$XDG_CONFIG_HOME/.bunfig.toml toml install.*"}, Hosts: names{"install.registry", "install.registry.url", "install.scopes.*.url", "install.scopes.*"}, Secrets: names{"*.token", "*.username", "*.password"}},
 	{Name: "bundle", Public: names{"rubygems.org", "index.rubygems.org"}, Files: names{"Gemfile gemfile", "gems.rb gemfile", ".bundle/config yaml"}, Own: names{"~/.bundle/config yaml", "$BUNDLE_USER_CONFIG yaml", "~/.gemrc yaml"}, Hosts: names{"source", "bundle_mirror__*"}, Elsewhere: names{"eval_gemfile", "bundle_gemfile"}, Quiet: names{"bundle_build__*", "bundle_path*", "bundle_bin", "bundle_ssl_*"}},

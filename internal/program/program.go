@@ -1,6 +1,7 @@
 // Package program describes programs: their names, how they read their words, and
 // what the words make them do. The entries are written in catalog/*.toml, in the form
-// described in package catalogfile, and compiled into tables by go generate.
+// described in package catalogfile, compiled into a table of text by go generate, and
+// decoded when they are first looked up.
 //
 // The package does not read commands. Package shell does, by means of these tables.
 package program

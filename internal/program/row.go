@@ -121,120 +121,17 @@ func (p *Program) set(key, value string, beside []row) {
 	case "equal":
 		p.Equal = append(p.Equal, strings.Split(value, ";"))
 	default:
-		p.setPlain(key, value)
+		switch field := p.field(key).(type) {
+		case *bool:
+			*field = true
+		case *string:
+			*field = value
+		case *[]string:
+			*field = strings.Split(value, ";")
+		default:
+			panic("program: the table has an unknown field " + key) // TestTableDecodes
+		}
 	}
-}
-
-// setPlain sets a flag, a text or a list of texts.
-func (p *Program) setPlain(key, value string) {
-	if flag := p.flag(key); flag != nil {
-		*flag = true
-	} else if text := p.text(key); text != nil {
-		*text = value
-	} else if list := p.texts(key); list != nil {
-		*list = strings.Split(value, ";")
-	} else {
-		panic("program: the table has an unknown field " + key)
-	}
-}
-
-// flag returns the field of a boolean key, or nil.
-func (p *Program) flag(key string) *bool {
-	switch key {
-	case "inherit":
-		return &p.Inherit
-	case "ends":
-		return &p.Ends
-	case "safe":
-		return &p.Safe
-	case "plain":
-		return &p.Plain
-	case "workdir":
-		return &p.Workdir
-	case "here":
-		return &p.Here
-	case "beside":
-		return &p.Beside
-	case "named":
-		return &p.Named
-	case "assigns":
-		return &p.Assigns
-	case "stdin":
-		return &p.Stdin
-	case "apart":
-		return &p.Apart
-	case "plugins":
-		return &p.Plugins
-	case "wordless":
-		return &p.Wordless
-	case "abbreviates":
-		return &p.Abbreviates
-	case "kinds":
-		return &p.Kinds
-	case "folds":
-		return &p.Folds
-	case "updates":
-		return &p.Updates
-	}
-	return nil
-}
-
-// text returns the field of a string key, or nil.
-func (p *Program) text(key string) *string {
-	switch key {
-	case "same":
-		return &p.Same
-	case "special":
-		return &p.Special
-	case "home":
-		return &p.Home
-	case "changes":
-		return &p.Changes
-	case "suffix":
-		return &p.Suffix
-	case "refs":
-		return &p.Refs
-	case "obeys":
-		return &p.Obeys
-	case "hosts":
-		return &p.Hosts
-	case "base":
-		return &p.Base
-	case "inline":
-		return &p.Inline
-	case "endings":
-		return &p.Endings
-	case "registry":
-		return &p.Registry
-	}
-	return nil
-}
-
-// texts returns the field of a key that is a list, or nil.
-func (p *Program) texts(key string) *[]string {
-	switch key {
-	case "path":
-		return &p.Path
-	case "harmless":
-		return &p.Harmless
-	case "gets":
-		return &p.Gets
-	case "makes":
-		return &p.Makes
-	case "prints":
-		return &p.Prints
-	case "aside":
-		return &p.Aside
-	case "hosted":
-		return &p.Hosted
-	case "offline":
-		return &p.Offline
-	case "variables":
-		return &p.Variables
-	case "ignored":
-		return &p.Ignored
-	}
-	return nil
 }
 
 // cut returns what is before the first semicolon of a text, and removes both.

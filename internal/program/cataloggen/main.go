@@ -1,5 +1,5 @@
 // Command cataloggen compiles internal/program/catalog/*.toml (see package catalogfile)
-// into Go tables. Run it with go generate in the directory program.
+// into a table of text in Go. Run it with go generate in the directory program.
 package main
 
 import (

@@ -31,6 +31,7 @@ func source(programs, groups []*catalogfile.Entry, registries []*catalogfile.Reg
 	p.words("fact", "Facts", catalogfile.Facts)
 	p.words("class", "Class", catalogfile.Classes)
 	p.words("secretForm", "SecretForm", catalogfile.SecretForms)
+	p.fields()
 	p.registries(registries)
 	p.obeyed(programs)
 	p.WriteString("// groups are the options that programs share, sorted by name.\nvar groups = [...]group{\n")
@@ -56,6 +57,25 @@ func (p *printer) words(key, typ string, table map[string]string) {
 	p.WriteString("}\nreturn 0\n}\n\n")
 }
 
+// The keys whose text is that of the field of package program with the same name.
+var (
+	flags = []string{"inherit", "ends", "safe", "plain", "workdir", "here", "beside", "named", "assigns", "stdin", "apart", "plugins", "wordless", "abbreviates", "kinds", "folds", "updates"}
+	texts = []string{"special", "home", "changes", "suffix", "refs", "obeys", "hosts", "base", "inline", "endings", "registry"}
+	lists = []string{"path", "harmless", "gets", "makes", "prints", "offline", "variables", "ignored", "aside", "hosted"}
+)
+
+// fields prints the function that returns the field of such a key.
+func (p *printer) fields() {
+	p.WriteString("// field returns the field of a key, or nil: a bool, a text or a list.\nfunc (p *Program) field(key string) any {\n\tswitch key {\n")
+	for _, key := range slices.Concat(flags, texts, lists, []string{"same"}) {
+		fmt.Fprintf(p, "case %q:\n\treturn &p.%s\n", key, field(key))
+	}
+	p.WriteString("}\nreturn nil\n}\n\n")
+}
+
+// field returns the name of the field of a key.
+func field(key string) string { return strings.ToUpper(key[:1]) + key[1:] }
+
 // registries prints the table of registries.
 func (p *printer) registries(list []*catalogfile.Registry) {
 	p.WriteString("var registries = [...]Registry{\n")
@@ -63,7 +83,7 @@ func (p *printer) registries(list []*catalogfile.Registry) {
 		fmt.Fprintf(p, "{Name: %q", r.Name)
 		for _, key := range catalogfile.RegistryKeys {
 			if words := r.Lists[key]; len(words) > 0 {
-				fmt.Fprintf(p, ", %s: names{%s}", strings.ToUpper(key[:1])+key[1:], quoted(words))
+				fmt.Fprintf(p, ", %s: names{%s}", field(key), quoted(words))
 			}
 		}
 		p.WriteString("},\n")
@@ -189,12 +209,12 @@ func (p *printer) text(e *catalogfile.Entry, name string) string {
 	}
 	p.facts(e, add)
 	p.aliases(e, name, add)
-	for _, key := range []string{"inherit", "ends", "safe", "plain", "workdir", "here", "beside", "named", "assigns", "stdin", "apart", "plugins", "wordless", "abbreviates", "kinds", "folds", "updates"} {
+	for _, key := range flags {
 		if e.Flag(key) {
 			fields = append(fields, key)
 		}
 	}
-	for _, key := range []string{"special", "home", "changes", "suffix", "refs", "obeys", "hosts", "base", "inline", "endings", "registry"} {
+	for _, key := range texts {
 		if v := e.Text(key); v != "" {
 			add(key, v)
 		}
