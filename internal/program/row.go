@@ -95,7 +95,7 @@ func (p *Program) set(key, value string, beside []row) {
 		p.Also = nil
 	case "like": // another section with the same words
 		q := find(value)
-		p.Options, p.Shared, p.subs, p.Equal, p.Aside, p.Hosted = q.Options, q.Shared, q.subs, q.Equal, q.Aside, q.Hosted
+		p.Options, p.Shared, p.subs, p.Equal = q.Options, q.Shared, q.subs, q.Equal
 	case "style":
 		p.Style = styleOf(value)
 	case "operands":
@@ -103,9 +103,7 @@ func (p *Program) set(key, value string, beside []row) {
 	case "skip":
 		p.Skip = number(value)
 	case "use":
-		for name := range strings.SplitSeq(value, ";") {
-			p.Shared = append(p.Shared, shared(name))
-		}
+		p.Shared = append(p.Shared, shared(value))
 	case "is":
 		for name := range strings.SplitSeq(value, ";") {
 			p.Facts |= factOf(name)

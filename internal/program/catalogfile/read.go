@@ -223,25 +223,12 @@ type Entry struct {
 	Is      []string // words of Facts
 	Secrets []Secret
 
-	// Settings are the forms in which the program is told a setting, Harmless the
-	// settings that are harmless.
-	Settings []Setting
-	Harmless []string
+	Settings []Setting  // the forms in which the program is told a setting
 	Equal    [][]string // words that mean the same as operands or values
 
-	// Variables are the variables of the environment that the program obeys, Ignored those
-	// with which it does the same.
-	Variables, Ignored []string
-
-	Aside []string // options of the program that an allow rule need not name
-	Gets  []string // options with which a client only gets
-
-	Makes  []string // names of files that the program makes anew
-	Prints []string // words that alone make the program print a text and exit
-
-	Offline []string // uses that ask no registry
-
-	Hosted []string // operands and values of options that begin with a host
+	// Lists are the plain lists by the names of their fields in package program, in lower
+	// case.
+	Lists map[string][]string
 
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
@@ -329,7 +316,7 @@ func (c *Book) readGroups(w where, tables map[string]any) error {
 }
 
 func readEntry(w where, name string, table map[string]any, path []string) (*Entry, error) {
-	e := &Entry{where: w, Names: []string{name}, Path: path, keys: map[string]any{}}
+	e := &Entry{where: w, Names: []string{name}, Path: path, Lists: map[string][]string{}, keys: map[string]any{}}
 	for _, key := range sorted(table) {
 		if key != "options" && key != "sub" {
 			e.said = append(e.said, key)
@@ -356,38 +343,15 @@ func (e *Entry) key(key string, value any) error {
 		return e.readSecrets(value)
 	case "settings":
 		return e.readSettings(value)
-	case "harmless":
+	case "harmless", "gets", "makes", "prints", "aside", "offline":
+		if len(e.Path) > 0 && (key == "makes" || key == "prints") {
+			return e.where.errorf(key, "%s is about the program, not a subcommand", key)
+		}
 		list, err := e.words(key, value)
-		e.Harmless = list
+		e.Lists[key] = list
 		return err
 	case "variables":
 		return e.readVariables(value)
-	case "gets":
-		list, err := e.words(key, value)
-		e.Gets = list
-		return err
-	case "makes":
-		list, err := e.words(key, value)
-		e.Makes = list
-		if err == nil && len(e.Path) > 0 {
-			err = e.where.errorf(key, "makes is about the program, not a subcommand")
-		}
-		return err
-	case "prints":
-		list, err := e.words(key, value)
-		e.Prints = list
-		if err == nil && len(e.Path) > 0 {
-			err = e.where.errorf(key, "prints is about the program, not a subcommand")
-		}
-		return err
-	case "aside":
-		list, err := e.words(key, value)
-		e.Aside = list
-		return err
-	case "offline":
-		list, err := e.words(key, value)
-		e.Offline = list
-		return err
 	case "hosted":
 		return e.readHosted(value)
 	case "also":
@@ -465,9 +429,9 @@ func (e *Entry) readVariables(value any) error {
 		case len(e.Path) > 0 || !variableName.MatchString(name) || slices.Contains(list[:i], text):
 			return e.where.fault(fmt.Sprintf("variables[%d]", i), text, fmt.Sprintf("variable %q: write the name of a variable of the program, once, with * for any text", text))
 		case harmless:
-			e.Ignored = append(e.Ignored, name)
+			e.Lists["ignored"] = append(e.Lists["ignored"], name)
 		default:
-			e.Variables = append(e.Variables, name)
+			e.Lists["variables"] = append(e.Lists["variables"], name)
 		}
 	}
 	return nil
@@ -490,7 +454,7 @@ func (e *Entry) readHosted(value any) error {
 			return e.where.fault(fmt.Sprintf("hosted[%d]", i), text, fmt.Sprintf("hosted %q: write one of %s, and an option if it is about that", text, strings.Join(forms, ", ")))
 		}
 	}
-	e.Hosted = list
+	e.Lists["hosted"] = list
 	return nil
 }
 

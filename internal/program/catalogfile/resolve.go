@@ -167,13 +167,12 @@ func (c *Book) like(e *Entry) error {
 	e.Like = name
 	e.Options, e.Shared, e.Subs, e.Equal = p.Options, p.Shared, p.Subs, p.Equal
 	if e.Settings == nil {
-		e.Settings, e.Harmless = p.Settings, p.Harmless
+		e.Settings, e.Lists["harmless"] = p.Settings, p.Lists["harmless"]
 	}
-	e.Aside = p.Aside
-	if e.Offline == nil {
-		e.Offline = p.Offline
+	if e.Lists["offline"] == nil {
+		e.Lists["offline"] = p.Lists["offline"]
 	}
-	e.Hosted = p.Hosted
+	e.Lists["aside"], e.Lists["hosted"] = p.Lists["aside"], p.Lists["hosted"]
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
 	for _, key := range []string{"abbreviates", "suffix", "obeys", "base", "inline", "endings", "registry", "updates"} {

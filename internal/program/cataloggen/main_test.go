@@ -77,7 +77,7 @@ options = ["-c --call= : run ends"]
 		"secret value;;-p;0;\tsecret value;login;--pw;0;\tsecret attached;;-p;0;\tsecret operand;;;1;\tsecret operand;;set add;1;\tsecret last;encrypt;;0;\tsecret named;;--arg;0;",
 		"secret user;;-u --user;0;:\tsecret cookies;;-b;0;\tsecret reader;;settings;0;\tis fetcher;interpreter\twordless`}",
 		"also exec;;msort2 c;",
-		"subs: []row{\n\t\t{name: \"exec\", text: `operands runs-args\tpath exec\tends\tworkdir\t\t-c --call = run Ends`},\n\t\t{name: \"x\", text: `alias exec\tsame exec`},",
+		"subs: []row{\n\t\t{name: \"exec\", text: `path exec\toperands runs-args\tends\tworkdir\t\t-c --call = run Ends`},\n\t\t{name: \"x\", text: `alias exec\tsame exec`},",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in:\n%s", want, got)

@@ -61,13 +61,13 @@ func (p *printer) words(key, typ string, table map[string]string) {
 var (
 	flags = []string{"inherit", "ends", "safe", "plain", "workdir", "here", "beside", "named", "assigns", "stdin", "apart", "plugins", "wordless", "abbreviates", "kinds", "folds", "updates"}
 	texts = []string{"special", "home", "changes", "suffix", "refs", "obeys", "hosts", "base", "inline", "endings", "registry"}
-	lists = []string{"path", "harmless", "gets", "makes", "prints", "offline", "variables", "ignored", "aside", "hosted"}
+	lists = []string{"harmless", "gets", "makes", "prints", "offline", "variables", "ignored", "aside", "hosted"}
 )
 
 // fields prints the function that returns the field of such a key.
 func (p *printer) fields() {
 	p.WriteString("// field returns the field of a key, or nil: a bool, a text or a list.\nfunc (p *Program) field(key string) any {\n\tswitch key {\n")
-	for _, key := range slices.Concat(flags, texts, lists, []string{"same"}) {
+	for _, key := range slices.Concat(flags, texts, lists, []string{"path", "same"}) {
 		fmt.Fprintf(p, "case %q:\n\treturn &p.%s\n", key, field(key))
 	}
 	p.WriteString("}\nreturn nil\n}\n\n")
@@ -95,7 +95,7 @@ func (p *printer) registries(list []*catalogfile.Registry) {
 func (p *printer) obeyed(programs []*catalogfile.Entry) {
 	plain, patterns := map[string]bool{}, map[string]bool{}
 	for _, e := range programs {
-		for _, name := range e.Variables {
+		for _, name := range e.Lists["variables"] {
 			if strings.Contains(name, "*") {
 				patterns[name] = true
 			} else {
@@ -197,8 +197,16 @@ func (p *printer) text(e *catalogfile.Entry, name string) string {
 	if e.Like != "" {
 		add("like", e.Like)
 	} else {
-		p.likeable(e, add)
+		for _, g := range e.Shared {
+			if len(g.Options) > 0 {
+				add("use", g.Names[0])
+			}
+		}
+		for _, words := range e.Equal {
+			add("equal", words...)
+		}
 	}
+	some(add, "path", e.Path)
 	for _, key := range []string{"style", "operands", "spelling"} {
 		if v := e.Text(key); v != "" {
 			add(key, v)
@@ -222,25 +230,8 @@ func (p *printer) text(e *catalogfile.Entry, name string) string {
 	return strings.Join(fields, "\t")
 }
 
-// likeable adds what an entry takes over whole from the one that it is like.
-func (p *printer) likeable(e *catalogfile.Entry, add func(string, ...string)) {
-	var groups []string
-	for _, g := range e.Shared {
-		if len(g.Options) > 0 {
-			groups = append(groups, g.Names[0])
-		}
-	}
-	some(add, "use", groups)
-	for _, words := range e.Equal {
-		add("equal", words...)
-	}
-	some(add, "aside", ordered(e.Aside))
-	some(add, "hosted", e.Hosted)
-}
-
 // facts adds what is known of a program beside its words.
 func (p *printer) facts(e *catalogfile.Entry, add func(string, ...string)) {
-	some(add, "path", e.Path)
 	for _, r := range e.Risk {
 		add("risk", r.Subs, r.With, r.Class, r.Reason, r.Free)
 	}
@@ -250,13 +241,13 @@ func (p *printer) facts(e *catalogfile.Entry, add func(string, ...string)) {
 	for _, s := range e.Settings {
 		add("setting", strings.Join(s.Subs, " "), s.Option, s.Prefix, mark(s.Each, "each"), mark(s.Valued, "valued"))
 	}
-	some(add, "harmless", ordered(e.Harmless))
-	some(add, "gets", ordered(e.Gets))
-	some(add, "makes", ordered(e.Makes))
-	some(add, "prints", ordered(e.Prints))
-	some(add, "offline", ordered(e.Offline))
-	some(add, "variables", ordered(e.Variables))
-	some(add, "ignored", ordered(e.Ignored))
+	for _, key := range lists {
+		list := e.Lists[key]
+		if key != "hosted" {
+			list = slices.Sorted(slices.Values(list))
+		}
+		some(add, key, list)
+	}
 	some(add, "is", e.Is)
 }
 
@@ -289,6 +280,7 @@ func (p *printer) options(e *catalogfile.Entry) string {
 	return text
 }
 
+// some adds a list that is not empty.
 func some(add func(string, ...string), key string, list []string) {
 	if len(list) > 0 {
 		add(key, list...)
@@ -302,8 +294,6 @@ func mark(holds bool, word string) string {
 	}
 	return ""
 }
-
-func ordered(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 func quoted(words []string) string {
 	var out []string
