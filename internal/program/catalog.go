@@ -152,8 +152,7 @@ func (p *Program) addSubs(subs []*catalogfile.Entry) error {
 	}
 	p.subs = make([]row, len(all))
 	for i, name := range slices.Sorted(maps.Keys(all)) {
-		p.subs[i].name = name
-		p.subs[i].program.Store(all[name])
+		p.subs[i].name, p.subs[i].own = name, all[name]
 	}
 	return nil
 }

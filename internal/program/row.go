@@ -15,6 +15,7 @@ type row struct {
 	name, text string
 	subs       []row
 	program    atomic.Pointer[Program]
+	own        *Program // instead of a text, of a user's own catalogue
 }
 
 // group is a list of options that several programs share.
@@ -56,6 +57,9 @@ func search(rows []row, name string) *row {
 func (r *row) decoded(beside []row) *Program {
 	if p := r.program.Load(); p != nil {
 		return p
+	}
+	if r.own != nil {
+		return r.own
 	}
 	r.program.CompareAndSwap(nil, r.decode(beside))
 	return r.program.Load()
