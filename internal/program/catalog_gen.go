@@ -86,6 +86,17 @@ func operandsOf(word string) Operands {
 	return 0
 }
 
+// spellingOf returns what a word of the catalogue stands for.
+func spellingOf(word string) Spelling {
+	switch word {
+	case "any-case":
+		return anyCase
+	case "kebab":
+		return kebab
+	}
+	return 0
+}
+
 // valueOf returns what a word of the catalogue stands for.
 func valueOf(word string) ValueMode {
 	switch word {
@@ -122,6 +133,8 @@ func effectOf(word string) Effect {
 		return EffInPlace
 	case "input":
 		return EffInput
+	case "listens":
+		return EffListens
 	case "load":
 		return EffLoad
 	case "load-pairs":
@@ -510,7 +523,7 @@ var groups = [...]group{
 	{name: "git-diff", text: `-U --unified =	-s --no-patch	-X --dirstat ?	--dirstat-by-file ?	--cumulative	--stat ?	--stat-width =	--stat-name-width =	--stat-count =	--shortstat	--numstat	--summary	--name-only	--name-status	--output-indicator-new =	--output-indicator-old =	--output-indicator-context =	--textconv opaque	--no-textconv	--no-ext-diff	--relative ?	--no-relative	--diff-filter =	--skip-to =	--rotate-to =	-M --find-renames ?	-C --find-copies ?	-B --break-rewrites ?	-z	-q --quiet	--exit-code	-m	-c	--cc	--combined-all-paths	--diff-merges =	--no-diff-merges	--remerge-diff	--dd	--no-color	-D --irreversible-delete	--stdin	-p -u --patch	--output = write	--raw	--patch-with-raw	--indent-heuristic	--no-indent-heuristic	--minimal	--patience	--histogram	--anchored =	--diff-algorithm =	--stat-graph-width =	--compact-summary	--patch-with-stat	--submodule ?	--color ?	--color-moved ?	--no-color-moved	--color-moved-ws =	--no-color-moved-ws	--word-diff ?	--word-diff-regex =	--color-words ?	--no-renames	--rename-empty	--no-rename-empty	--check	--ws-error-highlight =	--full-index	--binary	--abbrev ?	--find-copies-harder	-l =	-S =	-G =	--find-object =	--pickaxe-all	--pickaxe-regex	-O = input	-R	-a --text	--ignore-cr-at-eol	--ignore-space-at-eol	-b --ignore-space-change	-w --ignore-all-space	--ignore-blank-lines	-I --ignore-matching-lines =	--inter-hunk-context =	-W --function-context	--ext-diff opaque	--ignore-submodules ?	--src-prefix =	--dst-prefix =	--no-prefix	--line-prefix =	--ita-invisible-in-index`},
 	{name: "git-log", text: `-n --max-count =	-#	--since --after =	--until --before =	--author =	--committer =	--min-parents =	--max-parents =	--no-min-parents	--no-max-parents	--left-only	--right-only	--pretty ?	--format =	--expand-tabs ?	--no-expand-tabs	--notes ?	--show-notes ?	--no-notes	--decorate ?	--no-decorate	--decorate-refs =	--decorate-refs-exclude =	--clear-decorations	--source	--mailmap	--no-mailmap	--use-mailmap	--no-use-mailmap	--full-diff	--log-size	-L =	--follow	--show-linear-break ?	--abbrev-commit	--no-abbrev-commit	--oneline	--encoding =	--show-signature	--date =	--graph	--show-pulls	--no-walk ?	--do-walk	-g --walk-reflogs	--exclude-hidden =	--alternate-refs	--parents	--children	--left-right	--cherry-mark	--cherry-pick	--cherry	--boundary	--skip =	--since-as-filter =	--max-age --min-age =	--grep-reflog =	--grep =	--all-match	--invert-grep	-i --regexp-ignore-case	--basic-regexp	-E --extended-regexp	-F --fixed-strings	-P --perl-regexp	--remove-empty	--merges	--no-merges	--first-parent	--exclude-first-parent-only	--not	--all	--branches ?	--tags ?	--remotes ?	--glob =	--exclude =	--reflog	--single-worktree	--ignore-missing	--batch-check =	--merge	--use-bitmap-index	--progress =	--simplify-by-decoration	--full-history	--dense	--sparse	--simplify-merges	--ancestry-path ?	--bisect	--bisect-vars	--bisect-all	--date-order	--author-date-order	--topo-order	--reverse	--objects	--in-commit-order	--objects-edge	--objects-edge-aggressive	--indexed-objects	--unpacked	--object-names	--no-object-names	--filter =	--no-filter	--filter-provided-objects	--filter-print-omitted	--missing =	--exclude-promisor-objects	--relative-date	--no-commit-header	--commit-header	--timestamp	--count`},
 	{name: "gnu", text: `--help read-only	--version read-only`},
-	{name: "go-build", text: `-C = dir	-a	-n	-p =	-race	-msan	-asan	-cover	-covermode =	-coverpkg =	-v	-work	-x	-asmflags =	-buildmode =	-buildvcs	-compiler =	-gccgoflags = unproven	-gcflags =	-installsuffix =	-json	-ldflags =	-linkshared	-mod =	-modcacherw	-modfile = program	-overlay = program	-pgo = load	-pkgdir = write	-tags =	-trimpath	-toolexec = run`},
+	{name: "go-build", text: `-C = dir	-a	-n	-p =	-race	-msan	-asan	-cover	-covermode =	-coverpkg =	-v	-work	-x	-asmflags =	-buildmode =	-buildvcs	-compiler =	-gccgoflags = unproven	-gcflags =	-installsuffix =	-json	-ldflags =	-linkshared	-mod =	-modcacherw	-modfile = program	-overlay = program	-pgo = load	-pkgdir = write	-tags =	-trimpath	-toolexec = run	-debug-actiongraph = write	-debug-runtime-trace = write	-debug-trace = write`},
 	{name: "go-test", text: `-args Ends	-artifacts	-bench =	-benchtime =	-count =	-cpu =	-failfast	-fullpath	-fuzz =	-fuzztime =	-fuzzminimizetime =	-list =	-outputdir = write	-parallel =	-run =	-short	-shuffle =	-skip =	-timeout =	-vet =	-benchmem	-blockprofile = write	-blockprofilerate =	-coverprofile = write	-cpuprofile = write	-memprofile = write	-memprofilerate =	-mutexprofile = write	-mutexprofilefraction =	-trace = write	-test.v	-test.run =	-test.bench =	-test.count =	-test.timeout =	-test.coverprofile = write	-test.cpuprofile = write	-test.memprofile = write	-test.outputdir = write	-test.trace = write	-test.blockprofile = write	-test.mutexprofile = write	-test.short	-test.parallel =	-test.gocoverdir = write	-test.testlogfile = write	-attr`},
 	{name: "helm", text: `-f --values = load	--set =	--set-string =	--set-json =	--set-literal =	--set-file = load-pairs	--version =	--repo = unproven	--username =	--password =	--ca-file = input	--cert-file = input	--key-file = input	--insecure-skip-tls-verify unproven	--plain-http unproven	--pass-credentials unproven	--verify	--keyring = input	--devel	--dependency-update	--post-renderer = program	--post-renderer-args = unproven	-o --output =	--timeout =	--wait	--wait-for-jobs	--atomic --rollback-on-failure	--force	--dry-run ?	--create-namespace	--no-hooks	--skip-crds	--description =	--render-subchart-notes	-g --generate-name	--name-template = unproven	--replace	--disable-openapi-validation	--labels -l =	--enable-dns	--hide-secret	--hide-notes	--take-ownership	--skip-schema-validation	-i --install	--cleanup-on-fail	--history-max =	--reset-values	--reuse-values	--reset-then-reuse-values	--force-replace	--force-conflicts	--server-side`},
 	{name: "mysql-tools", text: `-A --all-databases	-B --databases	-h --host =	-P --port =	-u --user =	-p --password ?	-S --socket =	-r --result-file = write	-T --tab = write	--log-error = write	-d --no-data	-t --no-create-info	-f --force	-w --where =	--defaults-file = program	--defaults-extra-file = program	--plugin-dir = program	--single-transaction	--routines -R	--triggers	--events -E	--ignore-table =	-v --verbose	-V --version	-? --help	-q --quick	--no-tablespaces	-L --local unproven	--ssl-mode =	--column-statistics =	--character-sets-dir = read	--compress	--connect-timeout =	--count =	--debug ? unproven	--debug-check	--debug-info	--default-auth =	--default-character-set =	--no-defaults	--pipe	--print-defaults	--protocol =	--relative	--shutdown-timeout =	--silent	--sleep =	--ssl	--ssl-ca = read	--ssl-capath = read	--ssl-cert = read	--ssl-cipher =	--ssl-key = read	--ssl-crl = read	--ssl-crlpath = read	--ssl-verify-server-cert	--tls-version =	--vertical	--wait ?	--wait-for-all-slaves	--add-drop-database	--add-drop-table	--add-drop-trigger	--add-locks	--all-tablespaces	--allow-keywords	--apply-slave-statements	--comments	--compact	--compatible =	--complete-insert	--copy-s3-tables	--create-options	--defaults-group-suffix =	--delayed-insert	--delete-master-logs	--disable-keys	--dump-date	--dump-slave ?	--extended-insert	--fields-terminated-by =	--first-slave	--flush-logs	--flush-privileges	--gtid	--header	--hex-blob	--include-master-host-port	--insert-ignore	--lines-terminated-by =	--lock-all-tables	--lock-tables	--log-queries	--master-data ?	--max-allowed-packet =	--max-statement-time =	--net-buffer-length =	--no-autocommit	--no-create-db	--no-set-names	--opt	--order-by-primary	--quote-names	--replace	--set-charset	--skip-add-drop-table	--skip-add-locks	--skip-comments	--skip-compact	--skip-disable-keys	--skip-extended-insert	--skip-opt	--skip-quick	--skip-quote-names	--skip-set-charset	--skip-triggers	--skip-tz-utc	--system =	--tables	--tz-utc	--xml	--columns =	--delete	--ignore	--ignore-foreign-keys	--ignore-lines =	--low-priority	--use-threads =`},
@@ -1641,7 +1654,7 @@ here
 style exact
 operands text
 risk ssm/get-parameter* */get-*password* */get-*token* */get-*credential* */get-*secret* */get-*login* */get-api-key* */get-instance-access-details glue/get-connection*;;moderate;shows a secret;
-risk */list-api-keys cognito-idp/describe-user-pool-client ec2/describe-vpn-connections amplify/get-app amplify/list-apps amplify/get-branch amplify/list-branches;;moderate;shows a secret;
+risk */describe-*credential* */describe-*password* lambda/list-functions gamelift/get-instance-access directconnect/describe-virtual-interfaces cloudhsmv2/describe-clusters */list-api-keys cognito-idp/describe-user-pool-client ec2/describe-vpn-connections amplify/get-app amplify/list-apps amplify/get-branch amplify/list-branches;;moderate;shows a secret;
 risk */describe-* */list-* */get-*;--cli-input-json|--cli-input-yaml +1;moderate;writes a file;
 risk help */help */*/help;;safe;read-only;
 risk sts/get-caller-identity configure/list;;safe;read-only;
@@ -1790,7 +1803,7 @@ risk ;+0 -h;safe;read-only;
 risk version find;;safe;read-only;
 risk keyvault/key/list keyvault/key/show;;safe;read-only: asks another host;
 risk */key/list */key/show */*/key/list */*/key/show */*-key/list */*-key/show */*/*-key/list */*/*-key/show */secrets/list */*/secrets/list appconfig/credential/list appconfig/kv/list appconfig/kv/show */*/device-identity/list */*/device-identity/show */*/module-identity/list */*/module-identity/show */*/policy/list */*/policy/show network/express-route/auth/list network/express-route/auth/show spring/test-endpoint/list;;moderate;shows a secret;
-risk */keys/list */*/keys/list */*/*/keys/list */keys/show */*/keys/show */list-*key* */*/list-*key* */*/*/list-*key* */list-publishing-* */*/list-publishing-* */list-*connection* */*/list-*connection* */list-*secret* */*/list-*secret* */credential*/show */*/credential*/show */secret/show */*/secret/show */connection-string/show */connection-string/list */*/connection-string/list */*/connection-string/show */*/appsettings/list;;moderate;shows a secret;
+risk */keys/list */*/keys/list */*/*/keys/list */keys/show */*/keys/show */list-*key* */*/list-*key* */*/*/list-*key* */list-publishing-* */*/list-publishing-* */list-*connection* */*/list-*connection* */list-*secret* */*/list-*secret* */credential*/show */*/credential*/show */secret/show */*/secret/show */connection-string/show */connection-string/list */*/connection-string/list */*/connection-string/show */*/appsettings/list */appsettings/list;;moderate;shows a secret;
 risk */list */show */*/list */*/show */*/*/list */*/*/show */list-* */*/list-*;;safe;read-only: asks another host;
 risk */delete */*/delete;;high;destructive operation;
 risk ;;moderate;mutating operation;
@@ -2825,7 +2838,7 @@ endings .bz2 .bz .tbz2=.tar .tbz=.tar
 	1527: {{name: "c8", text: `alias ava`},
 		{name: "sshfs", text: `alias bindfs`},
 	},
-	2745: {{name: "cProfile", text: `operands script	ends		-o --outfile = write	-s =	-m --module pattern	-c --command = code	--count	--trace	--file = write	--coverdir = write	-v	-f	--listen =	--wait-for-client	--pid = unproven`},
+	2745: {{name: "cProfile", text: `operands script	ends		-o --outfile = write	-s =	-m --module pattern	-c --command = code	--count	--trace	--file = write	--coverdir = write	-v	-f	--listen --connect = listens	--wait-for-client	--pid = unproven	--log-to = write`},
 		{name: "ngrok-cli", text: `alias linode-cli`},
 	},
 	3490: {{name: "cabal", text: `alias zig`}},
@@ -3279,7 +3292,8 @@ special gcc
 --disallow-any-explicit
 --disallow-any-generics
 --disallow-subclassing-any
---output =`},
+--output =
+--timing-stats --line-checking-stats = write`},
 	},
 	1180: {{name: "clang++", text: `alias gcc`},
 		{name: "vmstat", text: `alias free`},
@@ -3367,7 +3381,7 @@ special go
 			{name: "run", text: `use go-build	path run	style dash	operands script	hosted version	ends	workdir	special go		-exec = run`},
 			{name: "telemetry", text: `path telemetry	style dash	operands text	workdir	apart	special go`},
 			{name: "test", text: `use go-build	use go-test	path test	style dash	operands text	workdir	special go		-o = write	-c write-here	-exec = run	-i	-vettool = program	-test.fuzzcachedir = write	-fix in-place`},
-			{name: "tool", text: `path tool	style dash	operands unread	ends	workdir	special go		-n	-modfile = program	-overlay = program`, subs: []row{
+			{name: "tool", text: `path tool	style dash	operands unread	ends	workdir	special go		-C = dir	-n	-modfile = program	-overlay = program`, subs: []row{
 				{name: "addr2line", text: `alias nm`},
 				{name: "api", text: `alias nm`},
 				{name: "asm", text: `alias compile`},
@@ -4140,6 +4154,7 @@ abbreviates
 		{name: "jest", text: `
 style gnu
 operands text
+spelling kebab
 makes *.xml;*report*;*results*
 is packaged
 workdir
@@ -4152,7 +4167,7 @@ workdir
 --changedFilesWithAncestor
 --changedSince =
 --ci
---clearCache
+--clearCache clears
 --clearMocks
 --collectCoverageFrom =
 --color --colors
@@ -6034,7 +6049,37 @@ operands text
 	1689: {{name: "doctest", text: `alias cProfile`},
 		{name: "phpmd", text: `alias phpunit`},
 	},
-	1146: {{name: "doctl", text: `style exact	operands unread	risk version;;safe;read-only;	risk */user/list */user/get */u/list */u/get */pool/list */pool/get */p/list */p/get databases/get database/get dbs/get db/get d/get;;moderate;shows a secret;	risk databases/list database/list dbs/list db/list d/list;-o|--output|--format;moderate;shows a secret;	risk account/get */list */get */*/list */*/get;;safe;read-only: asks another host;	risk */delete */*/delete */rm */*/rm;;high;destructive operation;	risk ;;moderate;mutating operation;	secret value;auth;-t;0;	variables DIGITALOCEAN_*	is outside	inherit		-t --access-token =	-u --api-url = unproven	-c --config = program	--context =	-o --output =	--trace unproven	-v --verbose	--interactive	-h --help	--format =	--no-header	-f --force	--region =	--size =	--image =	--wait	--http-retry-max =`, subs: []row{
+	1146: {{name: "doctl", text: `
+style exact
+operands unread
+risk version;;safe;read-only;
+risk */replica/list */replica/get */user/list */user/get */u/list */u/get */pool/list */pool/get */p/list */p/get databases/get database/get dbs/get db/get d/get;;moderate;shows a secret;
+risk databases/list database/list dbs/list db/list d/list;-o|--output|--format;moderate;shows a secret;
+risk account/get */list */get compute/droplet/list compute/droplet/get compute/image/list compute/image/get compute/volume/list compute/volume/get compute/domain/list compute/domain/get compute/firewall/list compute/firewall/get compute/load-balancer/list compute/load-balancer/get compute/region/list compute/region/get compute/size/list compute/size/get compute/snapshot/list compute/snapshot/get compute/ssh-key/list compute/ssh-key/get compute/tag/list compute/tag/get compute/certificate/list compute/certificate/get compute/cdn/list compute/cdn/get compute/reserved-ip/list compute/reserved-ip/get compute/action/list compute/action/get kubernetes/cluster/list kubernetes/cluster/get kubernetes/1-click/list kubernetes/1-click/get databases/db/list databases/db/get databases/firewalls/list databases/firewalls/get registry/repository/list registry/repository/get projects/resources/list projects/resources/get monitoring/alert/list monitoring/alert/get monitoring/uptime/list monitoring/uptime/get;;safe;read-only: asks another host;
+risk */delete */*/delete */rm */*/rm;;high;destructive operation;
+risk ;;moderate;mutating operation;
+secret value;auth;-t;0;
+variables DIGITALOCEAN_*
+is outside
+inherit
+
+-t --access-token =
+-u --api-url = unproven
+-c --config = program
+--context =
+-o --output =
+--trace unproven
+-v --verbose
+--interactive
+-h --help
+--format =
+--no-header
+-f --force
+--region =
+--size =
+--image =
+--wait
+--http-retry-max =`, subs: []row{
 		{name: "1-click", text: `alias account`},
 		{name: "account", text: `path account	style exact	operands unread		--spec = load`},
 		{name: "apps", text: `alias account`},
@@ -7304,10 +7349,11 @@ also compose;;podman-compose;`},
 	3436: {{name: "gcloud", text: `
 style exact
 operands text
-risk auth/print-access-token auth/print-identity-token auth/application-default/print-access-token;;moderate;shows a secret;
+risk auth/print-access-token auth/print-identity-token auth/application-default/print-access-token run/services/describe run/revisions/describe run/jobs/describe functions/describe;;moderate;shows a secret;
 risk help topic version info config/list config/get-value;;safe;read-only;
 risk logging/read logging/logs/list;;safe;read-only: asks another host;
-risk */list */describe */*/list */*/describe */*/*/list */*/*/describe;;safe;read-only: asks another host;
+risk docker/list docker/describe meta/list meta/describe;;moderate;mutating operation;
+risk */list */describe */instances/list */instances/describe */disks/list */disks/describe */images/list */images/describe */snapshots/list */snapshots/describe */networks/list */networks/describe */subnets/list */subnets/describe */addresses/list */addresses/describe */firewall-rules/list */firewall-rules/describe */routers/list */routers/describe */routes/list */routes/describe */machine-types/list */machine-types/describe */zones/list */zones/describe */regions/list */regions/describe */forwarding-rules/list */forwarding-rules/describe */backend-services/list */backend-services/describe */backend-buckets/list */backend-buckets/describe */target-pools/list */target-pools/describe */health-checks/list */health-checks/describe */ssl-certificates/list */ssl-certificates/describe */url-maps/list */url-maps/describe */instance-groups/list */instance-groups/describe */instance-templates/list */instance-templates/describe */operations/list */operations/describe */resource-policies/list */resource-policies/describe */clusters/list */clusters/describe */node-pools/list */node-pools/describe */service-accounts/list */service-accounts/describe */roles/list */roles/describe */databases/list */databases/describe */users/list */users/describe */backups/list */backups/describe */services/list */services/describe */revisions/list */revisions/describe */jobs/list */jobs/describe */executions/list */executions/describe */configurations/list */configurations/describe */versions/list */versions/describe */triggers/list */triggers/describe */builds/list */builds/describe */topics/list */topics/describe */subscriptions/list */subscriptions/describe */schemas/list */schemas/describe */repositories/list */repositories/describe */packages/list */packages/describe */tags/list */tags/describe */sinks/list */sinks/describe */metrics/list */metrics/describe */keyrings/list */keyrings/describe */locations/list */locations/describe */managed-zones/list */managed-zones/describe */record-sets/list */record-sets/describe */policies/list */policies/describe */datasets/list */datasets/describe */models/list */models/describe */endpoints/list */endpoints/describe */domain-mappings/list */domain-mappings/describe */functions/list */functions/describe */namespaces/list */namespaces/describe */memberships/list */memberships/describe */keys/list */keys/describe */logs/list */logs/describe */accelerator-types/list */accelerator-types/describe */disk-types/list */disk-types/describe */workload-identity-pools/list */workload-identity-pools/describe */service-accounts/keys/list */service-accounts/keys/describe */networks/subnets/list */networks/subnets/describe */networks/peerings/list */networks/peerings/describe */workload-identity-pools/providers/list */workload-identity-pools/providers/describe */docker/images/list */docker/images/describe */docker/tags/list */docker/tags/describe */keys/versions/list */keys/versions/describe */instance-groups/managed/list */instance-groups/managed/describe */instance-groups/unmanaged/list */instance-groups/unmanaged/describe */url-maps/path-matchers/list */url-maps/path-matchers/describe beta/*/list beta/*/describe beta/*/instances/list beta/*/instances/describe beta/*/disks/list beta/*/disks/describe beta/*/images/list beta/*/images/describe beta/*/snapshots/list beta/*/snapshots/describe beta/*/networks/list beta/*/networks/describe beta/*/subnets/list beta/*/subnets/describe beta/*/addresses/list beta/*/addresses/describe beta/*/firewall-rules/list beta/*/firewall-rules/describe beta/*/routers/list beta/*/routers/describe beta/*/routes/list beta/*/routes/describe beta/*/machine-types/list beta/*/machine-types/describe beta/*/zones/list beta/*/zones/describe beta/*/regions/list beta/*/regions/describe beta/*/forwarding-rules/list beta/*/forwarding-rules/describe beta/*/backend-services/list beta/*/backend-services/describe beta/*/backend-buckets/list beta/*/backend-buckets/describe beta/*/target-pools/list beta/*/target-pools/describe beta/*/health-checks/list beta/*/health-checks/describe beta/*/ssl-certificates/list beta/*/ssl-certificates/describe beta/*/url-maps/list beta/*/url-maps/describe beta/*/instance-groups/list beta/*/instance-groups/describe beta/*/instance-templates/list beta/*/instance-templates/describe beta/*/operations/list beta/*/operations/describe beta/*/resource-policies/list beta/*/resource-policies/describe beta/*/clusters/list beta/*/clusters/describe beta/*/node-pools/list beta/*/node-pools/describe beta/*/service-accounts/list beta/*/service-accounts/describe beta/*/roles/list beta/*/roles/describe beta/*/databases/list beta/*/databases/describe beta/*/users/list beta/*/users/describe beta/*/backups/list beta/*/backups/describe beta/*/services/list beta/*/services/describe beta/*/revisions/list beta/*/revisions/describe beta/*/jobs/list beta/*/jobs/describe beta/*/executions/list beta/*/executions/describe beta/*/configurations/list beta/*/configurations/describe beta/*/versions/list beta/*/versions/describe beta/*/triggers/list beta/*/triggers/describe beta/*/builds/list beta/*/builds/describe beta/*/topics/list beta/*/topics/describe beta/*/subscriptions/list beta/*/subscriptions/describe beta/*/schemas/list beta/*/schemas/describe beta/*/repositories/list beta/*/repositories/describe beta/*/packages/list beta/*/packages/describe beta/*/tags/list beta/*/tags/describe beta/*/sinks/list beta/*/sinks/describe beta/*/metrics/list beta/*/metrics/describe beta/*/keyrings/list beta/*/keyrings/describe beta/*/locations/list beta/*/locations/describe beta/*/managed-zones/list beta/*/managed-zones/describe beta/*/record-sets/list beta/*/record-sets/describe beta/*/policies/list beta/*/policies/describe beta/*/datasets/list beta/*/datasets/describe beta/*/models/list beta/*/models/describe beta/*/endpoints/list beta/*/endpoints/describe beta/*/domain-mappings/list beta/*/domain-mappings/describe beta/*/functions/list beta/*/functions/describe beta/*/namespaces/list beta/*/namespaces/describe beta/*/memberships/list beta/*/memberships/describe beta/*/keys/list beta/*/keys/describe beta/*/logs/list beta/*/logs/describe beta/*/accelerator-types/list beta/*/accelerator-types/describe beta/*/disk-types/list beta/*/disk-types/describe beta/*/workload-identity-pools/list beta/*/workload-identity-pools/describe alpha/*/list alpha/*/describe alpha/*/instances/list alpha/*/instances/describe alpha/*/disks/list alpha/*/disks/describe alpha/*/images/list alpha/*/images/describe alpha/*/snapshots/list alpha/*/snapshots/describe alpha/*/networks/list alpha/*/networks/describe alpha/*/subnets/list alpha/*/subnets/describe alpha/*/addresses/list alpha/*/addresses/describe alpha/*/firewall-rules/list alpha/*/firewall-rules/describe alpha/*/routers/list alpha/*/routers/describe alpha/*/routes/list alpha/*/routes/describe alpha/*/machine-types/list alpha/*/machine-types/describe alpha/*/zones/list alpha/*/zones/describe alpha/*/regions/list alpha/*/regions/describe alpha/*/forwarding-rules/list alpha/*/forwarding-rules/describe alpha/*/backend-services/list alpha/*/backend-services/describe alpha/*/backend-buckets/list alpha/*/backend-buckets/describe alpha/*/target-pools/list alpha/*/target-pools/describe alpha/*/health-checks/list alpha/*/health-checks/describe alpha/*/ssl-certificates/list alpha/*/ssl-certificates/describe alpha/*/url-maps/list alpha/*/url-maps/describe alpha/*/instance-groups/list alpha/*/instance-groups/describe alpha/*/instance-templates/list alpha/*/instance-templates/describe alpha/*/operations/list alpha/*/operations/describe alpha/*/resource-policies/list alpha/*/resource-policies/describe alpha/*/clusters/list alpha/*/clusters/describe alpha/*/node-pools/list alpha/*/node-pools/describe alpha/*/service-accounts/list alpha/*/service-accounts/describe alpha/*/roles/list alpha/*/roles/describe alpha/*/databases/list alpha/*/databases/describe alpha/*/users/list alpha/*/users/describe alpha/*/backups/list alpha/*/backups/describe alpha/*/services/list alpha/*/services/describe alpha/*/revisions/list alpha/*/revisions/describe alpha/*/jobs/list alpha/*/jobs/describe alpha/*/executions/list alpha/*/executions/describe alpha/*/configurations/list alpha/*/configurations/describe alpha/*/versions/list alpha/*/versions/describe alpha/*/triggers/list alpha/*/triggers/describe alpha/*/builds/list alpha/*/builds/describe alpha/*/topics/list alpha/*/topics/describe alpha/*/subscriptions/list alpha/*/subscriptions/describe alpha/*/schemas/list alpha/*/schemas/describe alpha/*/repositories/list alpha/*/repositories/describe alpha/*/packages/list alpha/*/packages/describe alpha/*/tags/list alpha/*/tags/describe alpha/*/sinks/list alpha/*/sinks/describe alpha/*/metrics/list alpha/*/metrics/describe alpha/*/keyrings/list alpha/*/keyrings/describe alpha/*/locations/list alpha/*/locations/describe alpha/*/managed-zones/list alpha/*/managed-zones/describe alpha/*/record-sets/list alpha/*/record-sets/describe alpha/*/policies/list alpha/*/policies/describe alpha/*/datasets/list alpha/*/datasets/describe alpha/*/models/list alpha/*/models/describe alpha/*/endpoints/list alpha/*/endpoints/describe alpha/*/domain-mappings/list alpha/*/domain-mappings/describe alpha/*/functions/list alpha/*/functions/describe alpha/*/namespaces/list alpha/*/namespaces/describe alpha/*/memberships/list alpha/*/memberships/describe alpha/*/keys/list alpha/*/keys/describe alpha/*/logs/list alpha/*/logs/describe alpha/*/accelerator-types/list alpha/*/accelerator-types/describe alpha/*/disk-types/list alpha/*/disk-types/describe alpha/*/workload-identity-pools/list alpha/*/workload-identity-pools/describe;;safe;read-only: asks another host;
 risk */delete */*/delete */*/*/delete;;high;destructive operation;
 risk ;;moderate;mutating operation;
 secret reader;;settings;0;
@@ -10330,6 +10376,13 @@ here
 	1741: {{name: "man", text: `use gnu	operands reads	risk ;;safe;read-only;	variables GROFF_*;MANLESS;MANROFFOPT;MANROFFSEQ;MANSECT;MAN_DISABLE_SECCOMP;MAN_KEEP_FORMATTING	is interactive		-C --config-file = program	-d --debug	-D --default	-H --html ? run	-P --pager = run	-r --prompt =	-E --encoding =	-l --local-file unproven	-K --global-apropos	-L --locale =	-m --systems =	-M --manpath = program	-S -s --sections =	-e --extension =	-R --recode =	-p --preprocessor = unproven	-t --troff	-T --troff-device ?	-X --gxditview ? unproven	-Z --ditroff	-V	-h	-a -b --all	--warnings ?	-f --whatis	-k --apropos	-w --where --path --location	-W --where-cat --location-cat	-c --catman	-i --ignore-case	-I --match-case	--regex	--wildcard	--names-only	-u --update	--no-subpages	-7 --ascii	--no-hyphenation --nh	--no-justification --nj	-?	--usage`},
 		{name: "reset", text: `alias inxi`},
 	},
+	3326: {{name: "manage.py", text: `style gnu	operands text	inherit	workdir		--pythonpath = load	--settings =	--traceback	--no-color	--force-color	--skip-checks	-v --verbosity =	--version	-h --help`, subs: []row{
+		{name: "dumpdata", text: `path dumpdata	style gnu	operands text	workdir		-o --output = write	-a --all	--format =	--indent =	--database =	-e --exclude =	--natural-foreign	--natural-primary	--pks =`},
+		{name: "startapp", text: `path startapp	style gnu	operands places	skip 1	workdir		--template = load	-e --extension =	-n --name =	-x --exclude =`},
+		{name: "startproject", text: `alias startapp`},
+		{name: "test", text: `path test	style gnu	operands loads	workdir		-t --top-level = load	-p --pattern =	--testrunner =	--keepdb	-r --reverse	--debug-mode	-d --debug-sql	--parallel ?	--tag =	--exclude-tag =	-k =	--pdb	-b --buffer	--no-faulthandler	--timing	--shuffle ?	--failfast	--noinput --no-input	--durations =`},
+	}},
+	},
 	2425: {{name: "mapfile", text: `style posix	operands assigns	risk ;;safe;changes only the shell it runs in;	is in-shell	special mapfile		-d =	-n =	-O =	-s =	-t	-u =	-C = run	-c =`}},
 	3053: {{name: "mariadb", text: `alias mysql	also ;;mysql;`}},
 	1191: {{name: "mariadb-admin", text: `alias mariadb-dump`}},
@@ -10514,7 +10567,7 @@ here
 	3344: {{name: "mlocate", text: `alias plocate`}},
 	2460: {{name: "mlr", text: `alias difft`}},
 	3944: {{name: "mmdc", text: `alias convert`}},
-	2608: {{name: "mocha", text: `style gnu	operands text	is packaged	workdir		--allow-uncaught	-A --async-only	-b --bail	--check-leaks	--delay	--dry-run	--exit	--fail-zero	--forbid-only	--forbid-pending	--global =	-j --jobs =	-p --parallel	--retries =	-s --slow =	-t --timeout =	-u --ui = plugin	-c --color	--diff	--full-trace	--inline-diffs	-R --reporter = plugin	-O --reporter-option --reporter-options = unproven	--config = program	--no-config	--package = program	--extension =	--file = program	--ignore --exclude =	--recursive	-r --require = plugin	-S --sort	-w --watch	--watch-files =	--watch-ignore =	--spec =	-f --fgrep =	-g --grep =	-i --invert	-h --help	-V --version	--list-interfaces	--list-reporters	--node-option = opaque	--loader = program	--import = program	--pass-on-failing-test-suite`}},
+	2608: {{name: "mocha", text: `style gnu	operands text	spelling kebab	is packaged	workdir		--allow-uncaught	-A --async-only	-b --bail	--check-leaks	--delay	--dry-run	--exit	--fail-zero	--forbid-only	--forbid-pending	--global =	-j --jobs =	-p --parallel	--retries =	-s --slow =	-t --timeout =	-u --ui = plugin	-c --color	--diff	--full-trace	--inline-diffs	-R --reporter = plugin	-O --reporter-option --reporter-options = unproven	--config = program	--no-config	--package = program	--extension =	--file = program	--ignore --exclude =	--recursive	-r --require = plugin	-S --sort	-w --watch	--watch-files =	--watch-ignore =	--spec =	-f --fgrep =	-g --grep =	-i --invert	-h --help	-V --version	--list-interfaces	--list-reporters	--node-option = opaque	--loader = program	--import = program	--pass-on-failing-test-suite`}},
 	1432: {{name: "mockgen", text: `style dash	operands text	makes *_mock.go;*_mock_test.go;mock*	workdir		-source = input	-destination = output	-package =	-imports =	-aux_files = input	-mock_names =	-self_package =	-copyright_file = input	-archive = input	-model_gob = input	-exec_only = program	-prog_only	-build_flags = unproven	-debug_parser	-typed	-exclude_interfaces =	-write_package_comment	-write_source_comment	-write_command_comment	-write_generate_directive	-build_constraint =	-version	-h -help`}},
 	3491: {{name: "modprobe", text: `alias umount`}},
 	3276: {{name: "mogrify", text: `alias convert`}},
@@ -11040,10 +11093,10 @@ inline inline.js
 --env-file-if-exists = program
 -C --conditions =
 --input-type =
---inspect ?
---inspect-brk ?
---inspect-wait ?
---inspect-port =
+--inspect ? listens
+--inspect-brk ? listens
+--inspect-wait ? listens
+--inspect-port = listens
 --inspect-publish-uid =
 --max-old-space-size =
 --max-semi-space-size =
@@ -11607,7 +11660,7 @@ registry npm package:publish package:unpublish package:dist-tag
 		{name: "ddp", text: `alias install	same dedupe`},
 		{name: "dedupe", text: `alias install`},
 		{name: "deprecate", text: `alias publish`},
-		{name: "diff", text: `alias ls`},
+		{name: "diff", text: `alias view`},
 		{name: "dist-tag", text: `alias publish`},
 		{name: "dist-tags", text: `alias publish	same dist-tag`},
 		{name: "docs", text: `path docs	operands text	workdir	apart	special npm`},
@@ -11618,7 +11671,7 @@ registry npm package:publish package:unpublish package:dist-tag
 		{name: "explore", text: `path explore	operands runs-args	skip 1	ends	workdir	special npm`},
 		{name: "find", text: `alias ls	same search`},
 		{name: "find-dupes", text: `alias ls`},
-		{name: "fund", text: `alias ls`},
+		{name: "fund", text: `alias view`},
 		{name: "get", text: `alias ls`},
 		{name: "help", text: `alias ls`},
 		{name: "help-search", text: `alias ls`},
@@ -11658,7 +11711,7 @@ registry npm package:publish package:unpublish package:dist-tag
 		{name: "org", text: `alias publish`},
 		{name: "outdated", text: `alias ls`},
 		{name: "owner", text: `alias publish`},
-		{name: "pack", text: `alias ls`},
+		{name: "pack", text: `alias view`},
 		{name: "ping", text: `alias ls`},
 		{name: "pkg", text: `path pkg	operands text	workdir	special npm	changes package.json`},
 		{name: "prefix", text: `alias ls`},
@@ -11719,6 +11772,7 @@ registry npm package:publish package:unpublish package:dist-tag
 		{name: "tsc", text: `
 style dash
 operands loads
+spelling any-case
 makes *.d.ts;*.js;*.tsbuildinfo
 prints --help;--version;-h;-v
 is packaged
@@ -11735,7 +11789,7 @@ special gcc
 --watch -w
 -v --version
 --outDir = write
---outFile = write
+--outFile --out = write
 --declarationDir = write
 --declaration -d
 --emitDeclarationOnly
@@ -12458,7 +12512,7 @@ special parallel
 	191:  {{name: "pickletools", text: `operands reads		-o --output = write	-a --annotate =	-l --indentlevel =	-m --memo	-p --preamble =	-h --help`}},
 	2565: {{name: "pico", text: `alias view`}},
 	2427: {{name: "pidof", text: `alias free`}},
-	483:  {{name: "pigz", text: `like gzip	operands outputs	beside	endings .gz -gz .z -z _z .Z .tgz=.tar .taz=.tar`}},
+	483:  {{name: "pigz", text: `like gzip	operands outputs	beside	endings .gz -gz .z -z _z .zz -zz .zip .tgz=.tar .taz=.tar`}},
 	1748: {{name: "ping", text: `operands text	risk ;-f;moderate;reaches another host;	risk ;;safe;read-only;	is names-hosts		-c = number	-i = number	-w = number	-W = number	-s = number	-t = number	-q	-n	-4	-6	-a	-A	-b	-B	-D	-d	-f	-F =	-I =	-L	-l = number	-m = number	-M =	-O	-p =	-Q =	-R	-r	-S =	-T =	-U	-v	-V	-h	-C	-e	-N =`}},
 	509:  {{name: "pint", text: `alias phpunit`}},
 	2278: {{name: "pip", text: `
@@ -13313,7 +13367,7 @@ operands text
 		{name: "sort", text: `use gnu	operands reads	risk ;;safe;read-only;		-c	-C	--check ?	+	--mmap	--qsort	--heapsort	--mergesort	--radixsort	-b --ignore-leading-blanks	-d --dictionary-order	-f --ignore-case	-g --general-numeric-sort	-i --ignore-nonprinting	-M --month-sort	-h --human-numeric-sort	-n --numeric-sort	-R --random-sort	--random-source = read	-r --reverse	--sort =	-V --version-sort	--batch-size =	--compress-program = program	--debug	--files0-from = read-listed	-k --key =	-m --merge	-o --output = write	-s --stable	-S --buffer-size =	-t --field-separator =	-T --temporary-directory = write	--parallel =	-u --unique	-z --zero-terminated`},
 	},
 	1288: {{name: "rclone", text: `style exact	operands unread	risk ls lsl lsd lsf lsjson size check cat about tree;@:*;moderate;reaches another host;	risk ls lsl lsd lsf lsjson size check cat about tree;@*,*:*;moderate;reaches another host;	risk listremotes version;;safe;read-only;	risk ls lsl lsd lsf lsjson size check cat about tree;;safe;read-only: asks another host;	risk delete deletefile purge sync move moveto rmdirs cleanup bisync;;high;destructive operation;	risk ;;moderate;sends data to a host;	variables RCLONE_*	is outside		--config = program	-v --verbose	-q --quiet	-n --dry-run	-P --progress	--log-file = write	--password-command = run	--metadata-mapper = run`, subs: []row{
-		{name: "cat", text: `path cat	style exact	operands reads	inherit		--count =	--discard	--head =	--offset =	--separator =	--tail =`},
+		{name: "cat", text: `path cat	style exact	operands reads-tree	inherit		--count =	--discard	--head =	--offset =	--separator =	--tail =`},
 		{name: "cmount", text: `alias mount	same mount`},
 		{name: "mount", text: `path mount	style exact	operands unread	apart	special mount`},
 		{name: "mount2", text: `alias mount	same mount`},
@@ -14632,7 +14686,7 @@ suffix .service
 	116:  {{name: "unionfs", text: `alias bindfs`}},
 	2738: {{name: "unionfs-fuse", text: `alias bindfs`}},
 	413:  {{name: "uniq", text: `use gnu	operands in-out	risk ;;safe;read-only;		-D	-#	+	-c --count	-d --repeated	--all-repeated ?	-f --skip-fields =	--group ?	-i --ignore-case	-s --skip-chars =	-u --unique	-z --zero-terminated	-w --check-chars =`}},
-	3154: {{name: "unittest", text: `operands text	is packaged	workdir		-v --verbose	-q --quiet	--locals	-f --failfast	-c --catch	-b --buffer	-k =	-s --start-directory =	-p --pattern =	-t --top-level-directory =	--durations =	-h --help`}},
+	3154: {{name: "unittest", text: `operands loads	is packaged	workdir		-v --verbose	-q --quiet	--locals	-f --failfast	-c --catch	-b --buffer	-k =	-s --start-directory = load	-p --pattern =	-t --top-level-directory = load	--durations =	-h --help`}},
 	2470: {{name: "unix2dos", text: `alias dos2unix`}},
 	1204: {{name: "unlink", text: `use gnu	operands writes	risk ;;high;destructive operation;`}},
 	858:  {{name: "unlz4", text: `alias lz4`}},
@@ -14678,6 +14732,7 @@ suffix .service
 	3116: {{name: "vitest", text: `
 style exact
 operands text
+spelling kebab
 makes *.xml;*report*;*results*
 is packaged
 inherit
@@ -14785,7 +14840,7 @@ workdir
 	3272: {{name: "viztracer", text: `alias cProfile`}},
 	1737: {{name: "vnstat", text: `alias inxi`}},
 	3861: {{name: "vsce", text: `alias next`}},
-	2966: {{name: "vue-tsc", text: `like tsc	style dash	operands loads	is packaged	workdir	special gcc`}},
+	2966: {{name: "vue-tsc", text: `like tsc	style dash	operands loads	spelling any-case	is packaged	workdir	special gcc`}},
 	3807: {{name: "vuepress", text: `alias next`}},
 	1912: {{name: "vzdump", text: `like pvesm	style joined	operands text	risk ;;moderate;mutating operation;	is outside`}},
 	3386: {{name: "w", text: `use gnu	risk ;;safe;read-only;	safe		-h --no-header	-u --no-current	-s --short	-f --from	-i --ip-addr	-V	-o --old-style`}},

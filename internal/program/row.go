@@ -104,6 +104,8 @@ func (p *Program) set(key, value string, beside []row) {
 		p.Style = styleOf(value)
 	case "operands":
 		p.Operands = operandsOf(value)
+	case "spelling":
+		p.Spelling = spellingOf(value)
 	case "skip":
 		p.Skip = number(value)
 	case "use":
