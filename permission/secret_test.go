@@ -95,7 +95,7 @@ func TestWalksOfNames(t *testing.T) {
 		"find sub/.. -maxdepth 1 -name '.e*' -exec cat {} + -maxdepth 3": Ask, "find src -name '*' -type f -exec cat {} + -maxdepth 1": Allow,
 		"grep -r --exclude-from=main.go --include='*.go' '' .": Ask, "grep -r --include='*.go' --exclude-dir=node_modules x .": Allow,
 		"shopt -s dotglob; cat *v": Ask, "shopt -s dotglob; cat *": Ask, "bash -O dotglob -c 'cat *v'": Ask, "cat *v": Allow, "shopt -s nocaseglob; cat ID*": Ask, "cat ID*": Allow, "x=dot; shopt -s ${x}glob; cat *v": Ask, "shopt -s dotglob; cat *.go": Allow, "shopt -s nocaseglob; cat *.GO": Allow, "shopt -s nullglob; cat *.go": Allow, "for i in 1 2; do cat *v; shopt -s dotglob; done": Ask,
-		"git diff /dev/null i*": Ask, "git diff -p /etc/hostname i*": Ask, "git diff ../x i*": Ask, "git diff a* m*": Allow, "git diff HEAD -- src/*": Allow, "git diff /dev/null a*": Allow,
+		"git diff /dev/null i*": Ask, "git diff -p /etc/hostname i*": Ask, "git diff ../x i*": Ask, "git diff .. i*": Ask, "git diff a* m*": Allow, "git diff HEAD -- src/*": Allow, "git diff /dev/null a*": Allow,
 	} {
 		if d := decideSecret(t, spec{risk: true, unlisted: UnlistedRisk}, line, fs); d.Behavior != want {
 			t.Errorf("%s: %s, want %v", line, outcome(d), want)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/program"
 	"github.com/agent-wrapper/agent-wrapper/internal/shell"
-	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/shellword"
+	"github.com/agent-wrapper/agent-wrapper/internal/text/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/internal/text/subpath"
 	"github.com/agent-wrapper/agent-wrapper/internal/tools"
 	"github.com/agent-wrapper/agent-wrapper/modes"

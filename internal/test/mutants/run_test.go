@@ -3,10 +3,16 @@
 package mutants
 
 import (
+	"flag"
 	"os"
 	"slices"
 	"testing"
 )
+
+// left are the tests that are not run: the helper of the mutants is not inlined.
+const left = "Alloc"
+
+var seed = flag.Int64("seed", usualSeed, "which mutants are in the sample")
 
 // TestMutants: the tests notice each mutant of the sample that is not argued. With AW_LONG
 // all mutants are tried: those outside the sample of make test need no argument.

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"flag"
 	"path/filepath"
 	"testing"
 )
@@ -11,11 +10,6 @@ var mutated = []string{"permission", "patterns", "modes", "internal/shell", "int
 
 // size is the number of mutants in the sample of make test, whose survivors are argued.
 const size, usualSeed = 300, 1
-
-// left are the tests that are not run: the helper of the mutants is not inlined.
-const left = "Alloc"
-
-var seed = flag.Int64("seed", usualSeed, "which mutants are in the sample")
 
 // tree returns the mutants of the tree, and the arguments.
 func tree(t *testing.T) (root string, all []*mutant, argued map[string]string) {
