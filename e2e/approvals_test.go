@@ -205,7 +205,7 @@ func TestApprovalsAtService(t *testing.T) {
 // TestApprovalsOnPage has what a real agent CLI asks for answered on the page of a real
 // service, in Chromium. What is allowed is decided anew by the program that asked.
 func TestApprovalsOnPage(t *testing.T) {
-	for _, file := range []string{"/usr/bin/chromium", "../server/page/test/node_modules/playwright-core"} {
+	for _, file := range []string{"/usr/bin/chromium", "../internal/serve/server/page/test/node_modules/playwright-core"} {
 		if _, err := os.Stat(file); err != nil {
 			unable(t, "the page needs Debian's chromium, and npm ci --prefix internal/serve/server/page/test: "+err.Error())
 		}

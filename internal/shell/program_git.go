@@ -234,7 +234,7 @@ func (e *effector) gitDiffsFiles(operands []Word) bool {
 	}
 	return slices.ContainsFunc(operands, func(w Word) bool {
 		if relative(&w) {
-			return w.Text == ".." || strings.HasPrefix(w.Text, "../") || strings.Contains(w.Text, "/../") || strings.HasSuffix(w.Text, "/..")
+			return strings.Contains("/"+w.Text+"/", "/../")
 		}
 		inside := func(dir Word) bool { return dir.Known() && dir.Text != "/" && strings.HasPrefix(w.Text, dir.Text+"/") }
 		return w.onlyGlobs() && !slices.ContainsFunc(e.dirs, inside)
