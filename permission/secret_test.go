@@ -54,6 +54,18 @@ func TestSearchFindsSecrets(t *testing.T) {
 	}
 }
 
+// TestNamedClasses: a class of the C library's own may be any character, a dot too.
+func TestNamedClasses(t *testing.T) {
+	for _, line := range []string{
+		"find . -name '[[.period.]]env' -exec cat {} +", "find . -name '[[=.=]]env' | xargs cat", "find . -name x -o -name '.[[=e=]]nv' -exec cat {} +",
+		"grep -r --include='[[.period.]]env' x .", "rg -uuu --iglob '[[.period.]]env' x",
+	} {
+		if d := decideSecret(t, spec{risk: true}, line, stored{files: []string{"/.env", "/x"}}); d.Behavior != Ask {
+			t.Errorf("%s: %s", line, outcome(d))
+		}
+	}
+}
+
 // TestWalksFindSecrets checks that a command that gets the files of a walk is asked about if
 // one of these holds secrets, and that without such a file it runs.
 func TestWalksFindSecrets(t *testing.T) {

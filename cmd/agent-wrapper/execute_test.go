@@ -127,7 +127,7 @@ func TestStatements(t *testing.T) {
 }
 
 // TestExecuteSandboxRequired: where the sandbox is required and cannot be built, nothing runs,
-// and the exit code is that of a refusal. Under a context that is over, it cannot be built.
+// and the exit code is that of a refusal. With a canceled context it cannot be built.
 func TestExecuteSandboxRequired(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -82,7 +82,7 @@ func (e *effector) findName(start, end int) (name Word, ok bool) {
 			}
 			if text == "-name" || text == "-iname" {
 				name = globWord(e.words[i].Text, e.words[i])
-				ok = name.Text != "" && !strings.Contains(e.words[i].Text, "[[") // a class of the C library's own
+				ok = name.Text != ""
 			}
 		case !e.findFlag(text):
 			return Word{}, false

@@ -103,7 +103,7 @@ func classes(text string) string {
 }
 
 // classEnd returns the index of the bracket that ends a class of characters ([a-z],
-// []a], [[:punct:]]), or 0 if none begins here.
+// []a], [[:punct:]], [[=a=]]), or 0 if none begins here.
 func classEnd(text string, at int) int {
 	if text[at] != '[' {
 		return 0
@@ -116,11 +116,17 @@ func classEnd(text string, at int) int {
 		if text[i] == ']' && i > first {
 			return i
 		}
-		if strings.HasPrefix(text[i:], "[:") {
-			i += max(0, strings.Index(text[i:], ":]")+1)
+		if namesClass(text[i:]) {
+			i += max(0, strings.Index(text[i:], text[i+1:i+2]+"]")+1)
 		}
 	}
 	return 0
+}
+
+// namesClass reports whether a text begins with the name of a class or of a character in a
+// class: [:alpha:], [=a=], [.period.].
+func namesClass(text string) bool {
+	return len(text) > 1 && text[0] == '[' && strings.IndexByte(":=.", text[1]) >= 0
 }
 
 // behindWild returns what a pattern that matches at any depth means: what follows the

@@ -39,6 +39,8 @@ func TestPatternsName(t *testing.T) {
 		"rg x -g '[.]env'":                                  "/p/./.env",
 		"rg x -g '[.-9]env'":                                "/p/./*env",
 		"rg x -g '[[:punct:]]env'":                          "/p/./*env",
+		"rg x -g '[[.period.]]env'":                         "/p/./*env",
+		"rg x -g '[[=.=]]env'":                              "/p/./*env",
 		"git grep x -- '[[:punct:]]env'":                    "/p/*env",
 		"git grep x -- *env":                                "/p/*env",
 		"git diff -- 'a*env'":                               "/p/*env",

@@ -33,7 +33,12 @@ func lastNames(pattern Word, slashes bool) []string {
 	if len(pattern.Holes) > 0 && pattern.onlyGlobs() { // of the shell, which leaves them if there is no such file
 		pattern = Word{Text: pattern.Filled("*")}
 	}
-	if !pattern.Known() || strings.Contains(pattern.Text, "[:") {
+	for i := range pattern.Text {
+		if namesClass(pattern.Text[i:]) {
+			return nil
+		}
+	}
+	if !pattern.Known() {
 		return nil
 	}
 	var names []string

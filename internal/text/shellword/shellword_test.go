@@ -34,7 +34,7 @@ func FuzzQuote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, word string) {
 		if slices.Contains([]byte(word), 0) || slices.Contains([]byte(word), '\r') {
-			t.Skip("no shell has it in a word")
+			return // no shell has it in a word
 		}
 		var words []*syntax.Word
 		for _, text := range []string{Quote(word), Single(word)} {

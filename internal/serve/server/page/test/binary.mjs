@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "..", "..");
 
 let built;
 

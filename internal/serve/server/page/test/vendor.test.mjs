@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { root } from "./binary.mjs";
 
-const vendored = join(root, "server", "page", "static", "vendor");
+const vendored = join(root, "internal", "serve", "server", "page", "static", "vendor");
 const xterm = dirname(createRequire(import.meta.url).resolve("@xterm/xterm/package.json"));
 
 const published = { "xterm.js": "lib/xterm.mjs", "xterm.css": "css/xterm.css" };
